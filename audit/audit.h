@@ -107,6 +107,8 @@ struct AuditOptions {
   Lane lane;
   /// How wrong the difference of two broker timestamps may be.
   milliseconds clock_error{150};
+  /// Whether a position without a record is one whose record is gone.
+  bool dense = true;
 };
 
 class LogAudit;

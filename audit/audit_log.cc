@@ -23,7 +23,7 @@ LogAudit::LogAudit(Log log, const AuditOptions& options, AuditTotals& totals,
 
 void LogAudit::on(const Received& event) {
   if (event.offset < next_) return;
-  const bool hole = next_ >= 0 && event.offset != next_;
+  const bool hole = options_.dense && next_ >= 0 && event.offset != next_;
   next_ = event.offset + 1;
   last_stamp_ = event.stamped;
   timed_ = timed_ && event.store_stamped;

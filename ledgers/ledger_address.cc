@@ -1,5 +1,9 @@
 #include "ledgers/ledger_address.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -9,6 +13,7 @@ namespace neliroute {
 namespace {
 
 constexpr std::string_view kKafka = "kafka://";
+constexpr std::string_view kEtcd = "etcd://";
 constexpr std::string_view kMemory = "memory:";
 
 Error bad(std::string_view ledger, const std::string& why) {
@@ -39,20 +44,99 @@ Result<LedgerAddress> on_kafka(std::string_view ledger, const KafkaConnection& k
   return LedgerAddress{std::move(found)};
 }
 
+/// HOST:PORT, or [ADDRESS]:PORT; without a port etcd's own.
+std::optional<EtcdServer> etcd_server(std::string_view text) {
+  EtcdServer server{std::string(text), "2379"};
+  const auto bracket = text.rfind(']');
+  const auto colon = text.rfind(':');
+  if (colon != std::string_view::npos && (bracket == std::string_view::npos || bracket < colon)) {
+    server = {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+  }
+  if (server.host.starts_with('[') && server.host.ends_with(']')) {
+    server.host = server.host.substr(1, server.host.size() - 2);
+  } else if (server.host.find(':') != std::string::npos) {
+    return std::nullopt;
+  }
+  std::uint16_t port = 0;
+  const char* const end = server.port.data() + server.port.size();
+  const auto [read_to, error] = std::from_chars(server.port.data(), end, port);
+  if (server.host.empty() || error != std::errc{} || read_to != end || port == 0) {
+    return std::nullopt;
+  }
+  return server;
+}
+
+Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& kafka) {
+  const KafkaConnection defaults;
+  if (kafka.brokers != defaults.brokers || kafka.topic != defaults.topic) {
+    return bad(ledger, "`kafka.brokers` and `kafka.topic` are of Kafka; leave them out");
+  }
+  constexpr const char* kExpected =
+      "expected servers and a prefix, as in etcd://HOST:2379,HOST:2379/PREFIX";
+  std::string_view rest = ledger.substr(kEtcd.size());
+  EtcdConnection found;
+  found.timeout = kafka.timeout;
+  const auto slash = rest.find('/');
+  if (slash == std::string_view::npos) return bad(ledger, kExpected);
+  found.prefix = rest.substr(slash + 1);
+  rest = rest.substr(0, slash);
+  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
+    found.user = rest.substr(0, at);
+    rest = rest.substr(at + 1);
+    if (found.user.empty() || found.user.find(':') != std::string::npos) {
+      // What it says may be a secret.
+      return bad(std::string(kEtcd) + "...@" + std::string(rest) + "/" + found.prefix,
+                 "expected the name of a user before @; its password comes from "
+                 "NELIROUTE_ETCD_PASSWORD in the environment");
+    }
+    if (const char* const password = std::getenv("NELIROUTE_ETCD_PASSWORD")) {
+      found.password = password;
+    }
+  }
+  if (auto fits = check_topic_name(found.prefix); !fits) return bad(ledger, fits.error().message());
+  found.shown = std::string(kEtcd) + std::string(rest) + "/" + found.prefix;
+  for (bool more = true; more;) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    more = comma < rest.size();
+    auto server = etcd_server(rest.substr(0, comma));
+    if (!server) return bad(ledger, kExpected);
+    found.servers.push_back(std::move(*server));
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  return LedgerAddress{std::move(found)};
+}
+
 const std::string& name_of(const KafkaConnection& kafka) { return kafka.topic; }
+const std::string& name_of(const EtcdConnection& etcd) { return etcd.prefix; }
 const std::string& name_of(const MemoryConnection& memory) { return memory.name; }
+
+std::string text_of(const KafkaConnection& kafka) {
+  return "topic " + kafka.topic + " at " + kafka.brokers;
+}
+std::string text_of(const EtcdConnection& etcd) { return etcd.shown; }
+std::string text_of(const MemoryConnection& memory) { return "memory:" + memory.name; }
 
 }  // namespace
 
 Result<LedgerAddress> ledger_address(std::string_view ledger, const KafkaConnection& kafka) {
   if (ledger.empty()) return LedgerAddress{kafka};
   if (ledger.starts_with(kKafka)) return on_kafka(ledger, kafka);
+  if (ledger.starts_with(kEtcd)) return on_etcd(ledger, kafka);
   if (ledger.starts_with(kMemory)) return in_memory(ledger);
-  return bad(ledger, "expected kafka://HOST:PORT,.../TOPIC, or memory:NAME within one program");
+  return bad(ledger, "expected kafka://HOST:PORT,.../TOPIC, etcd://HOST:PORT,.../PREFIX, or "
+                     "memory:NAME within one program");
 }
 
 const std::string& topic_of(const LedgerAddress& address) {
   return std::visit([](const auto& at) -> const std::string& { return name_of(at); }, address);
+}
+
+bool positions_are_dense(const LedgerAddress& address) {
+  return !std::holds_alternative<EtcdConnection>(address);
+}
+
+std::string describe(const LedgerAddress& address) {
+  return std::visit([](const auto& at) { return text_of(at); }, address);
 }
 
 }  // namespace neliroute

@@ -1,4 +1,5 @@
-// Where a lane's ledger is: `kafka://HOST:PORT,.../TOPIC`, or `memory:NAME` in the same program.
+// Where a lane's ledger is: `kafka://HOST:PORT,.../TOPIC`, `etcd://HOST:PORT,.../PREFIX`, or
+// `memory:NAME` in the same program.
 //
 // Threads: pure functions, any.   Units: none.
 // Errors: bad_option, naming the text, what was expected and what to do.
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace neliroute {
 
@@ -18,7 +20,23 @@ struct MemoryConnection {
   std::string name;
 };
 
-using LedgerAddress = std::variant<KafkaConnection, MemoryConnection>;
+struct EtcdServer {
+  std::string host;
+  std::string port;
+  friend bool operator==(const EtcdServer&, const EtcdServer&) = default;
+};
+
+/// An etcd, and where in it the keys are.
+struct EtcdConnection {
+  std::vector<EtcdServer> servers;
+  std::string prefix;
+  std::string shown;  ///< for people: the address, without a user
+  std::string user;  ///< empty: none
+  std::string password;
+  milliseconds timeout{10'000};  ///< of the first answer, at start
+};
+
+using LedgerAddress = std::variant<KafkaConnection, EtcdConnection, MemoryConnection>;
 
 /// Where `ledger` is empty, `kafka` alone says it; else `kafka` has the properties and the timeout
 /// for a Kafka that the address names.
@@ -26,5 +44,9 @@ using LedgerAddress = std::variant<KafkaConnection, MemoryConnection>;
                                                    const KafkaConnection& kafka);
 /// The topic, or what another store calls it.
 [[nodiscard]] const std::string& topic_of(const LedgerAddress& address);
+/// Whether a position without a record is one whose record is gone.
+[[nodiscard]] bool positions_are_dense(const LedgerAddress& address);
+/// For people: which logs, and where. No secret is in it.
+[[nodiscard]] std::string describe(const LedgerAddress& address);
 
 }  // namespace neliroute

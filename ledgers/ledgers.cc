@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "ledgers/etcd/prepared_etcd.h"
 #include "ledgers/kafka/kafka_store.h"
 #include "ledgers/memory/prepared_memory.h"
 
@@ -13,6 +14,10 @@ auto prepare(const KafkaConnection& kafka, const LedgerNeeds& needs, const Notic
              const BeforeCreation& before_creation) {
   return prepare_kafka({kafka, needs}, waiting, before_creation);
 }
+auto prepare(const EtcdConnection& etcd, const LedgerNeeds& needs, const NoticeSink& waiting,
+             const BeforeCreation& before_creation) {
+  return prepare_etcd(etcd, needs, waiting, before_creation);
+}
 auto prepare(const MemoryConnection& memory, const LedgerNeeds& needs, const NoticeSink&,
              const BeforeCreation& before_creation) {
   return prepare_memory(memory.name, needs, before_creation);
@@ -21,6 +26,10 @@ auto prepare(const MemoryConnection& memory, const LedgerNeeds& needs, const Not
 auto read(const KafkaConnection& kafka, const LedgerNeeds& needs, std::optional<BrokerTime> since,
           const RecordSink& record, const NoticeSink& notices) {
   return read_logs({{kafka, needs}, since}, record, notices);
+}
+auto read(const EtcdConnection& etcd, const LedgerNeeds&, std::optional<BrokerTime> since,
+          const RecordSink& record, const NoticeSink&) {
+  return read_etcd(etcd, since, record);
 }
 auto read(const MemoryConnection& memory, const LedgerNeeds&, std::optional<BrokerTime> since,
           const RecordSink& record, const NoticeSink&) {

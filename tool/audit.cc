@@ -34,12 +34,13 @@ int audit(const std::string& command, const CommonOptions& options,
   if (since) from = BrokerTime{*since};
   AuditOptions how;
   how.lane = router.lane;
+  how.dense = positions_are_dense(*address);
   how.clock_error = watcher_timing(timing_request(router)).clock_error;
   const auto tell = [&](const auto& what) {
     options.json ? say(json_of(what)) : say(text_of(what));
   };
   Auditor auditor(how, tell);
-  Progress progress("reading topic " + router.kafka.topic + " at " + router.kafka.brokers);
+  Progress progress("reading " + options.where());
   std::uint64_t records = 0;
   const auto logs = read_store(
       *address, ledger_needs(router), from,

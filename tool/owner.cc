@@ -16,6 +16,7 @@
 #include <set>
 #include <utility>
 
+#include "ledgers/ledger_address.h"
 #include "ledgers/ledger_needs.h"
 #include "router/options/option_parts.h"
 #include "tool/admin_port.h"
@@ -93,6 +94,14 @@ void add_broadcast(json::object& object, const Router& router, const CommonOptio
   object["hints"] = options.router.hints;
 }
 
+void put_place(json::object& row, const RouterOptions& router) {
+  const auto address = ledger_address(router);
+  const auto* const kafka = address ? std::get_if<KafkaConnection>(&*address) : nullptr;
+  if (kafka == nullptr) return put_text(row, "ledger", address ? describe(*address) : "");
+  put_text(row, "brokers", kafka->brokers);
+  row["topic"] = kafka->topic;
+}
+
 json::object joined_json(const Router& router, const CommonOptions& options,
                          const AdminPort* admin) {
   const Settings& settings = router.settings();
@@ -101,8 +110,7 @@ json::object joined_json(const Router& router, const CommonOptions& options,
   put_text(row, "process", router.process().name);
   row["id"] = to_string(router.id());
   put_text(row, "endpoint", router.process().endpoint);
-  put_text(row, "brokers", options.router.kafka.brokers);
-  row["topic"] = options.router.kafka.topic;
+  put_place(row, options.router);
   put_text(row, "group", group_id(options.router.group, options.router.lane));
   const Assignment assignment = assignment_of(options.router);
   row["assignment"] = to_string(assignment);
@@ -130,7 +138,6 @@ json::object joined_json(const Router& router, const CommonOptions& options,
 std::string joined_text(const Router& router, const CommonOptions& options) {
   const Settings& settings = router.settings();
   const Timing& timing = router.timing();
-  const KafkaConnection& kafka = options.router.kafka;
   const std::string broadcast =
       options.router.variation == Variation::broadcast
           ? fmt::format("\n  broadcast to all {} partitions, {} groups share them, local clock "
@@ -146,11 +153,11 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
                         text_of(timing.heartbeat));
   return fmt::format(
       "neliroute: {}, reached at {}, id {}\n"
-      "  topic   {} at {}: {} slots ({}) on {} partitions, {} logs\n"
+      "  ledger  {}: {} slots ({}) on {} partitions, {} logs\n"
       "  group   {}, {}\n"
       "  timing  {}: renews every {}, lease {}, clock error {}{}",
       shown(router.process().name), shown(router.process().endpoint), to_string(router.id()),
-      kafka.topic, shown(kafka.brokers), text_of(std::uint64_t{settings.slots}), settings.hash,
+      shown(options.where()), text_of(std::uint64_t{settings.slots}), settings.hash,
       settings.partitions, settings.logs,
       shown(group_id(options.router.group, options.router.lane)),
       assignment, settings.mode, text_of(timing.interval), text_of(timing.lease),

@@ -157,10 +157,9 @@ int answer(const std::string& command, const RouteOptions& options,
   const int code = exit_code_of(verdicts);
   if (code == kExitUnreachable) fail(command, lookup.silence(), code);
   if (code == kExitNo && nobody_leads(watcher)) {
-    warn(command, fmt::format("no process leads anything in lane {} of topic {}: is one running "
-                              "there (neliroute run)?",
-                              options.common.router.lane.value(),
-                              options.common.router.kafka.topic));
+    warn(command, fmt::format("no process leads anything in lane {} of {}: is one running there "
+                              "(neliroute run)?",
+                              options.common.router.lane.value(), options.common.where()));
   }
   return code;
 }

@@ -249,9 +249,8 @@ int stay(const std::string& command, const WatchCommand& asked, const std::strin
     }
     warn(command, screen.error().message() + "; here is a line for every change");
   }
-  log(Severity::info, fmt::format("watching {} partitions of topic {} at {}; Ctrl-C ends it",
-                                  watcher.settings().partitions, options.router.kafka.topic,
-                                  options.router.kafka.brokers));
+  log(Severity::info, fmt::format("watching {} partitions of {}; Ctrl-C ends it",
+                                  watcher.settings().partitions, options.where()));
   if (!asked.serves()) {
     return follow(command, lookup, options.json, [](const auto& text) { return say(text); });
   }

@@ -91,7 +91,7 @@ MAY_INCLUDE = {
     "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
     # A store is one of many: above its folder ledgers.cc alone names it.
     "ledgers": (rf"(neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),
-    **{room: (rf"(neli_core/|{LEDGERS}|{room}/)",
+    **{room: (rf"(base/|neli_core/|{LEDGERS}|{room}/)",
               r".*" if room == "ledgers/kafka" else ANY_BUT_RDKAFKA) for room in LEDGER_ROOMS},
     "embedded_broker": (rf"(neli_core/|{LEDGERS}|ledgers/kafka/|embedded_broker/)", r".*"),
     "router": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/)", r"(?!librdkafka/|boost/beast).*"),

@@ -203,7 +203,7 @@ class Assigned(case.LaneCase):
             self.assertEqual(done.code, 0, done)
         for wrong, words in (
                 ({"topic": self.topic}, "give either the one or the others"),
-                ({"ledger": "etcd://h:2379/x"}, "expected kafka://HOST:PORT,.../TOPIC"),
+                ({"ledger": "consul://h:8500/x"}, "expected kafka://HOST:PORT,.../TOPIC"),
                 ({"ledger": "memory:x"}, "--ledger memory:x is for the Routers of one program")):
             for command in (["route", "k"], ["pin", "1", "alpha"], ["run"]):
                 endpoint = {"endpoint": "h:1"} if command == ["run"] else {}

@@ -16,18 +16,13 @@ void add_row(CommandLine& line, const OptionRow& row, RouterOptions& router, Par
            [&row, &router](const std::string& text) { return row.set(router, text); });
 }
 
-/// Takes --ledger apart, so that all else knows brokers and a topic alone.
-Result<void> find_ledger(RouterOptions& router) {
+/// Finds out about a bad --ledger, or one that no command can use, before anything is done.
+Result<void> check_ledger(const RouterOptions& router) {
   const auto address = ledger_address(router);
   if (!address) return address.error();
-  const auto* kafka = std::get_if<KafkaConnection>(&*address);
-  if (kafka == nullptr) {
-    return Error{Errc::bad_option, "`ledger` " + router.ledger + " is for the Routers of one "
-                                   "program; a command needs Kafka"};
-  }
-  router.kafka = *kafka;
-  router.ledger.clear();
-  return {};
+  if (!std::holds_alternative<MemoryConnection>(*address)) return {};
+  return Error{Errc::bad_option, "`ledger` " + router.ledger + " is for the Routers of one "
+                                 "program; a command needs Kafka or etcd"};
 }
 
 }  // namespace
@@ -69,7 +64,7 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
       line.add(row.of(part), into(options.timeout, parse_positive_duration));
     }
   }
-  line.after([&options] { return find_ledger(options.router); });
+  line.after([&options] { return check_ledger(options.router); });
   const OptionText drain{.flag = "--drain-timeout", .type = "TIME", .heading = "Timing",
                          .help = "How long a planned leave may take (default: 3 x session + 4 x "
                                  "interval, in exclusive mode 2 x lease + session; with "
@@ -100,9 +95,12 @@ LocalTime CommonOptions::timed_from(LocalTime began, LocalTime connected) const 
   return timeout && !waits ? began : connected;
 }
 
-std::string CommonOptions::connecting() const {
-  return "connecting to " + router.kafka.brokers;
+std::string CommonOptions::where() const {
+  const auto address = ledger_address(router);
+  return address ? describe(*address) : router.ledger;
 }
+
+std::string CommonOptions::connecting() const { return "connecting to " + where(); }
 
 milliseconds CommonOptions::timeout_at_start() const {
   return timeout_or_default(*watcher_options(router).lease);

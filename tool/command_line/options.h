@@ -29,6 +29,8 @@ struct CommonOptions {
   /// When that time begins: --timeout includes connecting; a default does not, and beside --wait
   /// neither does --timeout.
   [[nodiscard]] LocalTime timed_from(LocalTime began, LocalTime connected) const;
+  /// For people: which logs, and where.
+  [[nodiscard]] std::string where() const;
   /// The text of a Progress meanwhile.
   [[nodiscard]] std::string connecting() const;
   /// For open(): with the timeout and the log filled in.

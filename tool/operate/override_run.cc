@@ -44,7 +44,7 @@ void end_waiting(int signal) {
 }
 
 std::string assignment_hint(const CommonOptions& options) {
-  return fmt::format("topic {}, lane {}", options.router.kafka.topic, options.router.lane.value());
+  return fmt::format("{}, lane {}", options.where(), options.router.lane.value());
 }
 
 /// What a lane is read for.

@@ -147,8 +147,8 @@ std::string text_of(const AuditTotals& totals) {
   }
   if (totals.ignored > 0) text += fmt::format("; {} records ignored", text_of(totals.ignored));
   if (!totals.broker_time && totals.records > 0) {
-    text += "\nthe topic does not stamp LogAppendTime: only the order of records was compared, so "
-            "early leaders and lapsed leases are not detected";
+    text += "\nthe records do not carry the store's time (on Kafka: LogAppendTime): only their "
+            "order was compared, so early leaders and lapsed leases are not detected";
   }
   return text;
 }

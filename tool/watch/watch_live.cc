@@ -100,9 +100,9 @@ int watch_live(const std::string& command, WatcherLoop& lookup, const CommonOpti
     const Observable observable = lookup.watcher().observable();
     const ObservedFacts& facts = observable.facts();
     Live live(observable,
-              fmt::format("topic {} at {}, {} partitions, lane {}{}", facts.topic,
-                          shown(options.router.kafka.brokers), facts.settings.partitions,
-                          facts.lane.value(), http.empty() ? "" : ", http://" + http + "/"),
+              fmt::format("{}, {} partitions, lane {}{}", shown(options.where()),
+                          facts.settings.partitions, facts.lane.value(),
+                          http.empty() ? "" : ", http://" + http + "/"),
               std::move(screen));
     lookup.run_until([&] { return live.step(); }, kNever);
   }

@@ -10,8 +10,8 @@
 #include "ledgers/kafka/client/client_config.h"
 #include "ledgers/kafka/client/kafka_error.h"
 #include "ledgers/kafka/client/rdkafka_ptr.h"
+#include "ledgers/newest_settings.h"
 #include "neli_core/options.h"
-#include "neli_core/record/judgement.h"
 
 namespace neliroute {
 namespace {
@@ -44,8 +44,7 @@ class LastRecords {
   LocalTime deadline_;
   std::int64_t next_ = 0;
   bool ended_ = false;  ///< nothing more is there
-  std::optional<Settings> leading_;
-  std::optional<Settings> found_;
+  NewestSettings newest_;
   rd_kafka_resp_err_t error_ = RD_KAFKA_RESP_ERR_NO_ERROR;
 };
 
@@ -67,12 +66,7 @@ void LastRecords::take(rd_kafka_event_t* event) {
   while (const auto* message = rd_kafka_event_message_next(event)) {
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
     next_ = message->offset + 1;
-    const Decoded value = decode_record({static_cast<const char*>(message->payload), message->len});
-    const auto* record = std::get_if<Record>(&value);
-    if (record == nullptr) continue;
-    // Who leads was not refused.
-    if (const Settings* theirs = settings_in_force(*record)) leading_ = *theirs;
-    if (const Settings* theirs = readable_settings(*record)) found_ = *theirs;
+    newest_.take(decode_record({static_cast<const char*>(message->payload), message->len}));
   }
 }
 
@@ -97,8 +91,8 @@ std::optional<Settings> LastRecords::settings(rd_kafka_resp_err_t& failed) {
     if (boot_now() >= deadline_) error_ = RD_KAFKA_RESP_ERR__TIMED_OUT;
     if (const auto event = rdkafka::poll(queue.get(), kPollMs)) take(event.get());
   }
-  if (!found_) failed = error_;
-  return leading_ ? leading_ : found_;
+  if (!newest_.found()) failed = error_;
+  return newest_.found();
 }
 
 }  // namespace

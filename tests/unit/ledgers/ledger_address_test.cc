@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace neliroute {
@@ -41,20 +42,58 @@ TEST(LedgerAddressTest, KafkaIsBrokersAndATopic) {
   EXPECT_EQ(on_kafka("kafka://a:9092").topic, KafkaConnection{}.topic) << "the default";
 }
 
+TEST(LedgerAddressTest, EtcdIsServersAndAPrefix) {
+  KafkaConnection rest;
+  rest.timeout = milliseconds{1234};
+  const auto address = ledger_address("etcd://a:1,[::1]:2,c/shop", rest);
+  ASSERT_TRUE(address) << address.error().message();
+  const auto& etcd = std::get<EtcdConnection>(*address);
+  EXPECT_EQ(etcd.servers, (std::vector<EtcdServer>{{"a", "1"}, {"::1", "2"}, {"c", "2379"}}));
+  EXPECT_EQ(etcd.prefix, "shop");
+  EXPECT_EQ(etcd.timeout, rest.timeout);
+  EXPECT_EQ(etcd.user, "");
+}
+
+TEST(LedgerAddressTest, NoSecretIsShown) {
+  ASSERT_EQ(setenv("NELIROUTE_ETCD_PASSWORD", "geheim", 1), 0);
+  const auto address = ledger_address("etcd://ann@a:1/shop", {});
+  ASSERT_TRUE(address) << address.error().message();
+  ASSERT_EQ(unsetenv("NELIROUTE_ETCD_PASSWORD"), 0);
+  EXPECT_EQ(std::get<EtcdConnection>(*address).user, "ann");
+  EXPECT_EQ(std::get<EtcdConnection>(*address).password, "geheim");
+  EXPECT_EQ(describe(*address), "etcd://a:1/shop");
+  EXPECT_EQ(why_not("etcd://ann:geheim@a:1/shop"),
+            "`ledger` \"etcd://...@a:1/shop\": expected the name of a user before @; its password "
+            "comes from NELIROUTE_ETCD_PASSWORD in the environment");
+  EXPECT_NE(why_not("etcd://@a:1/shop").find("a user before @"), std::string::npos);
+}
+
 TEST(LedgerAddressTest, TopicOfNamesWhatHasTheLogs) {
   EXPECT_EQ(topic_of(*ledger_address("kafka://a:1/t", {})), "t");
+  EXPECT_EQ(topic_of(*ledger_address("etcd://a:1/p", {})), "p");
   EXPECT_EQ(topic_of(*ledger_address("memory:m", {})), "m");
 }
 
 TEST(LedgerAddressTest, WhatIsWrongIsNamedWithWhatIsExpected) {
   for (const auto& [ledger, expected] :
-       {std::pair{"etcd://a:1/t", "expected kafka://HOST:PORT,.../TOPIC"},
+       {std::pair{"consul://a:1/t", "expected kafka://HOST:PORT,.../TOPIC, etcd://HOST:PORT"},
         {"a:9092/t", "expected kafka://HOST:PORT,.../TOPIC"},
         {"kafka://", "expected brokers"},
         {"kafka:///t", "expected brokers"},
         {"kafka://a:1/", "1 to 249 of"},
         {"kafka://a:1/t/u", "\"t/u\" is no name"},
         {"kafka://a:1/..", "1 to 249 of"},
+        {"etcd://", "expected servers and a prefix"},
+        {"etcd://a:1", "expected servers and a prefix"},
+        {"etcd:///t", "expected servers and a prefix"},
+        {"etcd://a:1/", "1 to 249 of"},
+        {"etcd://a:1/t/u", "\"t/u\" is no name"},
+        {"etcd://a:0/t", "expected servers and a prefix"},
+        {"etcd://a:65536/t", "expected servers and a prefix"},
+        {"etcd://a:x/t", "expected servers and a prefix"},
+        {"etcd://a:1,/t", "expected servers and a prefix"},
+        {"etcd://,a:1/t", "expected servers and a prefix"},
+        {"etcd://::1:2379/t", "expected servers and a prefix"},
         {"memory:", "expected a name"}}) {
     const std::string why = why_not(ledger);
     EXPECT_NE(why.find(expected), std::string::npos) << ledger << ": " << why;
@@ -69,6 +108,7 @@ TEST(LedgerAddressTest, TwoPlacesAreOneTooMany) {
   rest = {};
   rest.topic = "u";
   EXPECT_NE(why_not("kafka://a:1/t", rest).find("`kafka.topic`"), std::string::npos);
+  EXPECT_NE(why_not("etcd://a:1/t", rest).find("`kafka.topic`"), std::string::npos);
 }
 
 }  // namespace

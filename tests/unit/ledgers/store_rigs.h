@@ -32,6 +32,8 @@ class StoreRig {
   virtual void truncate(Log log, std::int64_t from, std::int64_t end) = 0;
   /// All logs are made anew, without a record.
   virtual void replace() = 0;
+  /// Whether a tail that starts reads all that is kept, and not only the newest of each kind.
+  [[nodiscard]] virtual bool tells_all() const { return true; }
 };
 
 struct StoreKind {
@@ -45,5 +47,7 @@ inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.nam
 /// Positions with gaps between them.
 [[nodiscard]] std::unique_ptr<StoreRig> make_sparse_memory_rig();
 [[nodiscard]] std::unique_ptr<StoreRig> make_kafka_rig();
+/// A real one, of this machine.
+[[nodiscard]] std::unique_ptr<StoreRig> make_etcd_rig();
 
 }  // namespace neliroute

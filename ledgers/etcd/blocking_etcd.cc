@@ -1,0 +1,62 @@
+#include "ledgers/etcd/blocking_etcd.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <exception>
+#include <utility>
+
+namespace neliroute {
+
+namespace asio = boost::asio;
+
+BlockingEtcd::BlockingEtcd(const EtcdConnection& connection)
+    : servers_(std::make_shared<EtcdServers>(io_.get_executor(), connection)),
+      client_(io_.get_executor(), servers_) {}
+
+BlockingEtcd::~BlockingEtcd() {
+  client_.close();
+  servers_->names().close();
+}
+
+// A lookup of a name has no bound of its own, nor has a line of a watch: past it, the connection is
+// dropped; and who still does not end then is left.
+template <class T>
+T BlockingEtcd::run(asio::awaitable<T> work, milliseconds within) {
+  std::optional<T> result;
+  io_.restart();
+  const auto guard = asio::make_work_guard(io_);
+  asio::co_spawn(io_, std::move(work), [&](const std::exception_ptr& thrown, T value) {
+    if (thrown) std::rethrow_exception(thrown);
+    result = std::move(value);
+    io_.stop();
+  });
+  io_.run_for(within);
+  if (result) return std::move(*result);
+  client_.drop();
+  io_.restart();
+  io_.run_for(milliseconds{100});
+  if (result) return std::move(*result);
+  servers_->names().close();  // which ends what waits for one
+  io_.restart();
+  io_.poll();
+  return result ? std::move(*result) : T{};
+}
+
+EtcdAnswer BlockingEtcd::call(std::string_view target, const boost::json::object& body,
+                              milliseconds within) {
+  EtcdAnswer answer = run(client_.call(target, body, within), 2 * within);
+  if (answer.outcome == EtcdOutcome::unreachable && answer.trouble.empty()) {
+    answer.trouble = "no answer in time";
+  }
+  return answer;
+}
+
+bool BlockingEtcd::watch(const boost::json::object& body, milliseconds within) {
+  return run(client_.watch(body, within), 2 * within);
+}
+
+std::optional<std::string> BlockingEtcd::next_line(milliseconds within) {
+  return run(client_.next_line(), within);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,41 @@
+// An etcd asked by a thread that waits for each answer.
+//
+// Threads: one, which blocks.   Units: std::chrono.   Errors: in the answers.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/json/object.hpp>
+#include <memory>
+#include <neliroute/time.h>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ledgers/etcd/etcd_client.h"
+#include "ledgers/ledger_address.h"
+
+namespace neliroute {
+
+class BlockingEtcd {
+ public:
+  explicit BlockingEtcd(const EtcdConnection& connection);
+  ~BlockingEtcd();
+  BlockingEtcd(const BlockingEtcd&) = delete;
+  BlockingEtcd& operator=(const BlockingEtcd&) = delete;
+
+  [[nodiscard]] EtcdAnswer call(std::string_view target, const boost::json::object& body,
+                                milliseconds within);
+  [[nodiscard]] bool watch(const boost::json::object& body, milliseconds within);
+  /// No value: the watch has ended, or said nothing for so long.
+  [[nodiscard]] std::optional<std::string> next_line(milliseconds within);
+
+ private:
+  template <class T>
+  T run(boost::asio::awaitable<T> work, milliseconds within);
+
+  boost::asio::io_context io_;
+  std::shared_ptr<EtcdServers> servers_;
+  EtcdClient client_;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,266 @@
+#include "ledgers/etcd/etcd_client.h"
+
+#include <array>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/stream_parser.hpp>
+#include <boost/json/value.hpp>
+#include <exception>
+#include <utility>
+
+#include "ledgers/etcd/etcd_json.h"
+
+namespace neliroute {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace json = boost::json;
+using boost::system::error_code;
+
+/// More than any page of records.
+constexpr std::uint64_t kAnswerBytesMost = std::uint64_t{256} << 20;
+/// Of one message of a watch, which etcd sends in parts.
+constexpr std::size_t kLineBytesMost = std::size_t{64} << 20;
+
+struct Found {
+  error_code error;
+  HostNames::Addresses addresses;
+};
+
+asio::awaitable<Found> find(HostNames& names, const std::string& host) {
+  return asio::async_initiate<const asio::use_awaitable_t<>, void(Found)>(
+      [&names, host](auto handler) {
+        const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        names.find(host, [shared](const error_code& error, const HostNames::Addresses& found) {
+          (*shared)(Found{error, found});
+        });
+      },
+      asio::use_awaitable);
+}
+
+/// gRPC's codes, which the gateway passes on.
+EtcdOutcome outcome_of(std::int64_t code, std::string_view message) {
+  constexpr std::int64_t kInvalid = 3, kNotFound = 5, kDenied = 7, kExhausted = 8, kOutOfRange = 11,
+                         kUnavailable = 14, kUnauthenticated = 16;
+  switch (code) {
+    case kInvalid:
+      return message.find("user name is empty") != std::string_view::npos
+                 ? EtcdOutcome::unauthenticated
+             : message.find("authentication failed") != std::string_view::npos
+                 ? EtcdOutcome::denied
+                 : EtcdOutcome::failed;
+    case kNotFound: return EtcdOutcome::no_lease;
+    case kDenied: return EtcdOutcome::denied;
+    case kExhausted:
+      return message.find("space") != std::string_view::npos ? EtcdOutcome::full
+                                                             : EtcdOutcome::failed;
+    case kOutOfRange: return EtcdOutcome::compacted;
+    case kUnavailable: return EtcdOutcome::unreachable;
+    case kUnauthenticated: return EtcdOutcome::unauthenticated;
+    default: return EtcdOutcome::failed;
+  }
+}
+
+EtcdAnswer answer_of(unsigned status, const std::string& text) {
+  EtcdAnswer answer;
+  error_code error;
+  // The answer of a stream of one is a line of its own.
+  json::stream_parser parser;
+  parser.write_some(text, error);
+  if (!error) parser.finish(error);
+  const json::value value = error ? json::value() : parser.release();
+  if (!value.is_object()) {
+    answer.outcome = EtcdOutcome::failed;
+    answer.trouble = "HTTP status " + std::to_string(status) +
+                     " and no JSON object; expected an etcd 3.4 or later, with its JSON gateway";
+    return answer;
+  }
+  answer.body = value.get_object();
+  if (status == 200) {
+    answer.outcome = EtcdOutcome::ok;
+    return answer;
+  }
+  const json::value* const message = answer.body.if_contains("message");
+  answer.trouble = message != nullptr && message->is_string()
+                       ? std::string(message->get_string())
+                       : "HTTP status " + std::to_string(status);
+  answer.outcome = outcome_of(number_at(answer.body, "code").value_or(-1), answer.trouble);
+  return answer;
+}
+
+}  // namespace
+
+EtcdClient::EtcdClient(asio::any_io_executor strand, std::shared_ptr<EtcdServers> servers)
+    : strand_(std::move(strand)), servers_(std::move(servers)) {}
+
+void EtcdClient::drop() {
+  if (stream_) stream_->close();
+}
+
+void EtcdClient::close() {
+  closed_ = true;
+  drop();
+}
+
+EtcdAnswer EtcdClient::gone(Error error) {
+  EtcdAnswer answer;
+  const EtcdServer& server = servers_->at(server_);
+  answer.trouble = server.host + ":" + server.port + ": " +
+                   (error == beast::error::timeout ? "no answer in time" : error.message());
+  drop();
+  if (!closed_) servers_->leave(server_);
+  return answer;
+}
+
+asio::awaitable<EtcdClient::Error> EtcdClient::connect(milliseconds within) {
+  if (closed_) co_return asio::error::operation_aborted;
+  if (stream_ && stream_->socket().is_open()) co_return Error{};
+  server_ = servers_->current();
+  const EtcdServer server = servers_->at(server_);
+  const Found found = co_await find(servers_->names(), server.host);
+  if (closed_) co_return asio::error::operation_aborted;
+  if (found.error) co_return found.error;
+  std::vector<asio::ip::tcp::endpoint> endpoints;
+  for (const auto& address : found.addresses) {
+    endpoints.emplace_back(address, static_cast<std::uint16_t>(std::stoi(server.port)));
+  }
+  buffer_.clear();
+  stream_.emplace(strand_);
+  stream_->expires_after(within);
+  Error error;
+  co_await stream_->async_connect(endpoints, asio::redirect_error(asio::use_awaitable, error));
+  if (error) {
+    servers_->names().doubt(server.host);
+    co_return error;
+  }
+  stream_->socket().set_option(asio::ip::tcp::no_delay(true), error);
+  co_return Error{};
+}
+
+asio::awaitable<EtcdClient::Error> EtcdClient::send(std::string_view target,
+                                                    const json::object& body,
+                                                    milliseconds within) {
+  Error error = co_await connect(within);
+  if (error) co_return error;
+  http::request<http::string_body> request{http::verb::post, target, 11};
+  const EtcdServer& server = servers_->at(server_);
+  request.set(http::field::host, server.host + ":" + server.port);
+  request.set(http::field::content_type, "application/json");
+  // Else a watch on a server without a leader stays open, and silent.
+  request.set("Grpc-Metadata-hasleader", "true");
+  if (!servers_->token().empty()) request.set(http::field::authorization, servers_->token());
+  request.body() = json::serialize(body);
+  request.prepare_payload();
+  stream_->expires_after(within);
+  co_await http::async_write(*stream_, request, asio::redirect_error(asio::use_awaitable, error));
+  co_return error;
+}
+
+asio::awaitable<EtcdAnswer> EtcdClient::ask(std::string_view target, const json::object& body,
+                                            milliseconds within) {
+  Error error = co_await send(target, body, within);
+  if (error) co_return gone(error);
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(kAnswerBytesMost);
+  co_await http::async_read(*stream_, buffer_, parser,
+                            asio::redirect_error(asio::use_awaitable, error));
+  if (error) co_return gone(error);
+  EtcdAnswer answer = answer_of(parser.get().result_int(), parser.get().body());
+  const bool left = answer.outcome == EtcdOutcome::unreachable;  // it has no leader
+  if (left || !parser.keep_alive()) drop();
+  if (left) servers_->leave(server_);
+  co_return answer;
+}
+
+asio::awaitable<EtcdAnswer> EtcdClient::authenticate(milliseconds within) {
+  const EtcdConnection& who = servers_->connection();
+  servers_->token().clear();
+  const json::object body{{"name", who.user}, {"password", who.password}};
+  EtcdAnswer answer = co_await ask("/v3/auth/authenticate", body, within);
+  if (!answer.ok()) co_return answer;
+  const json::value* const token = answer.body.if_contains("token");
+  if (token != nullptr && token->is_string()) servers_->token() = token->get_string().c_str();
+  co_return answer;
+}
+
+asio::awaitable<EtcdAnswer> EtcdClient::call(std::string_view target, json::object body,
+                                             milliseconds within) {
+  const bool has_user = !servers_->connection().user.empty();
+  if (has_user && servers_->token().empty()) {
+    EtcdAnswer known = co_await authenticate(within);
+    if (!known.ok()) co_return known;
+  }
+  EtcdAnswer answer = co_await ask(target, body, within);
+  if (answer.outcome != EtcdOutcome::unauthenticated || !has_user) co_return answer;
+  EtcdAnswer known = co_await authenticate(within);  // a token is not known for ever
+  if (!known.ok()) co_return known;
+  answer = co_await ask(target, body, within);
+  co_return answer;
+}
+
+asio::awaitable<bool> EtcdClient::watch(json::object body, milliseconds within) {
+  text_.clear();
+  watched_.emplace();
+  watched_->body_limit(boost::none);
+  Error error = co_await send("/v3/watch", body, within);
+  if (!error) {
+    co_await http::async_read_header(*stream_, buffer_, *watched_,
+                                     asio::redirect_error(asio::use_awaitable, error));
+  }
+  if (error) {
+    (void)gone(error);
+    co_return false;
+  }
+  stream_->expires_never();
+  co_return true;
+}
+
+asio::awaitable<std::optional<std::string>> EtcdClient::next_line() {
+  std::array<char, 65536> piece;
+  for (std::size_t searched = 0;;) {
+    const auto end = text_.find('\n', searched);
+    if (end != std::string::npos) {
+      std::string line = text_.substr(0, end);
+      text_.erase(0, end + 1);
+      co_return line;
+    }
+    searched = text_.size();
+    auto& body = watched_->get().body();
+    body.data = piece.data();
+    body.size = piece.size();
+    body.more = true;
+    Error error;
+    if (!watched_->is_done()) {
+      co_await http::async_read_some(*stream_, buffer_, *watched_,
+                                     asio::redirect_error(asio::use_awaitable, error));
+    } else {
+      error = http::error::end_of_stream;
+    }
+    if (error == http::error::need_buffer) error = {};
+    text_.append(piece.data(), piece.size() - watched_->get().body().size);
+    if (text_.size() > kLineBytesMost) error = http::error::body_limit;
+    if (!error) continue;
+    (void)gone(error);
+    co_return std::nullopt;
+  }
+}
+
+void run_apart(const asio::any_io_executor& strand, std::function<asio::awaitable<void>()> work) {
+  asio::co_spawn(strand, std::move(work), [](const std::exception_ptr& thrown) {
+    if (thrown) std::rethrow_exception(thrown);
+  });
+}
+
+}  // namespace neliroute

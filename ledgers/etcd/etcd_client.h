@@ -1,0 +1,95 @@
+// Requests to an etcd, over one connection at a time to whichever of its servers answers.
+//
+// Threads: the strand.   Units: std::chrono; bytes.
+// Errors: in the answer. Whoever does not answer in time is left for the next server.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <neliroute/time.h>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ledgers/etcd/etcd_servers.h"
+
+namespace neliroute {
+
+/// No request has less time.
+inline constexpr milliseconds kEtcdAttemptLeast{100};
+/// Between two attempts.
+inline constexpr milliseconds kEtcdRetry{100};
+
+enum class EtcdOutcome : std::uint8_t {
+  ok,
+  unreachable,      ///< no answer: nobody knows whether it was carried out
+  unauthenticated,  ///< the token is not known, or there is none
+  denied,           ///< no right to do that
+  full,             ///< the quota is used up
+  compacted,        ///< the revision that was asked for is not kept any more
+  no_lease,         ///< the lease is over
+  failed,           ///< anything else
+};
+
+struct EtcdAnswer {
+  EtcdOutcome outcome = EtcdOutcome::unreachable;
+  boost::json::object body;
+  std::string trouble;  ///< what the server said, or why there is no answer
+  [[nodiscard]] bool ok() const noexcept { return outcome == EtcdOutcome::ok; }
+};
+
+class EtcdClient {
+ public:
+  EtcdClient(boost::asio::any_io_executor strand, std::shared_ptr<EtcdServers> servers);
+
+  /// One request at a time. `target`: as /v3/kv/txn. After close() it answers at once.
+  [[nodiscard]] boost::asio::awaitable<EtcdAnswer> call(std::string_view target,
+                                                        boost::json::object body,
+                                                        milliseconds within);
+  /// Begins a watch, for next_line(); nothing else may be asked for until then. False: it did not.
+  [[nodiscard]] boost::asio::awaitable<bool> watch(boost::json::object body, milliseconds within);
+  /// However long that takes. No value: the watch has ended.
+  [[nodiscard]] boost::asio::awaitable<std::optional<std::string>> next_line();
+  /// Drops the connection: what is awaited ends soon. The next request makes another one.
+  void drop();
+  /// The same, and makes no other.
+  void close();
+
+ private:
+  using Error = boost::system::error_code;
+  using WatchParser =
+      boost::beast::http::parser<false, boost::beast::http::buffer_body>;
+
+  [[nodiscard]] boost::asio::awaitable<Error> connect(milliseconds within);
+  [[nodiscard]] boost::asio::awaitable<Error> send(std::string_view target,
+                                                   const boost::json::object& body,
+                                                   milliseconds within);
+  [[nodiscard]] boost::asio::awaitable<EtcdAnswer> ask(std::string_view target,
+                                                       const boost::json::object& body,
+                                                       milliseconds within);
+  [[nodiscard]] boost::asio::awaitable<EtcdAnswer> authenticate(milliseconds within);
+  [[nodiscard]] EtcdAnswer gone(Error error);
+
+  boost::asio::any_io_executor strand_;
+  std::shared_ptr<EtcdServers> servers_;
+  std::size_t server_ = 0;  ///< that `stream_` is connected to
+  std::optional<boost::beast::tcp_stream> stream_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<WatchParser> watched_;
+  std::string text_;  ///< what of the watch was read and not handed out
+  bool closed_ = false;
+};
+
+/// Starts a coroutine that nobody waits for. What it throws ends the program.
+void run_apart(const boost::asio::any_io_executor& strand,
+               std::function<boost::asio::awaitable<void>()> work);
+
+}  // namespace neliroute

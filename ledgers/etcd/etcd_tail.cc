@@ -1,0 +1,352 @@
+#include "ledgers/etcd/etcd_tail.h"
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <charconv>
+#include <neliroute/clock.h>
+
+#include "ledgers/etcd/etcd_identity.h"
+
+namespace neliroute {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+constexpr milliseconds kForEver{3'600'000};
+/// Records at a time: what the gateway receives of its server must not exceed 4 MiB.
+constexpr std::int64_t kPage = 48;
+
+}  // namespace
+
+std::pair<BrokerTime, std::string_view> stamped_value(std::string_view stored) {
+  std::int64_t stamp = 0;
+  const char* const end = stored.data() + stored.size();
+  const auto [read_to, error] = std::from_chars(stored.data(), end, stamp);
+  if (error != std::errc{} || read_to == end || *read_to != ' ' || stamp < 0) {
+    return {BrokerTime{}, stored};
+  }
+  return {BrokerTime{milliseconds{stamp}},
+          stored.substr(static_cast<std::size_t>(read_to - stored.data()) + 1)};
+}
+
+EtcdTail::EtcdTail(asio::any_io_executor strand, std::shared_ptr<EtcdServers> servers,
+                   EtcdKeys keys, EtcdTailOptions options)
+    : strand_(std::move(strand)),
+      reading_pause_(strand_),
+      guard_pause_(strand_),
+      servers_(std::move(servers)),
+      reader_(strand_, servers_),
+      asker_(strand_, servers_),
+      keys_(std::move(keys)),
+      options_(options) {}
+
+void EtcdTail::start(Happened happened) {
+  happened_ = std::move(happened);
+  run_apart(strand_, [self = shared_from_this()] { return self->read(); });
+  run_apart(strand_, [self = shared_from_this()] { return self->guard(); });
+}
+
+void EtcdTail::restart() {
+  ++turn_;
+  wanted_ = true;
+  running_ = false;
+  missed_.reset();
+  reader_.drop();
+  reading_pause_.cancel();
+}
+
+void EtcdTail::reread(const RereadRequest& request) {
+  rereads_.push_back(request);
+  guard_pause_.cancel();
+}
+
+void EtcdTail::close() {
+  closed_ = true;
+  happened_ = nullptr;
+  rereads_.clear();
+  reading_pause_.cancel();
+  guard_pause_.cancel();
+  reader_.close();
+  asker_.close();
+}
+
+void EtcdTail::emit(const Event& event) {
+  const Happened happened = happened_;  // which may close this
+  if (happened) happened(event);
+}
+
+void EtcdTail::lose(GapReason reason) {
+  ++turn_;
+  wanted_ = running_ = false;
+  missed_.reset();
+  reader_.drop();
+  emit(GapFound{options_.log, reason});
+}
+
+void EtcdTail::on_trouble(const EtcdAnswer& answer) {
+  if (closed_) return;
+  servers_->report(static_cast<int>(answer.outcome), Severity::error,
+                   "etcd: the log cannot be read: " + answer.trouble, boot_now());
+}
+
+asio::awaitable<void> EtcdTail::pause(asio::steady_timer& timer, milliseconds at_most) {
+  boost::system::error_code ignored;
+  timer.expires_after(at_most);
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+EtcdRange EtcdTail::all_records() const {
+  EtcdRange range;
+  range.key = keys_.records(options_.log);
+  range.end = end_of_prefix(range.key);
+  return range;
+}
+
+// Whatever else is asked for, it is asked of the same state of the same store.
+asio::awaitable<std::optional<EtcdTail::Looked>> EtcdTail::look(EtcdClient& client,
+                                                                std::vector<EtcdRange> ranges) {
+  EtcdRange identity;
+  identity.key = keys_.identity();
+  json::array operations{range_operation(identity)};
+  for (const EtcdRange& range : ranges) operations.push_back(range_operation(range));
+  const milliseconds patience = std::max(options_.lease / 2, kEtcdAttemptLeast);
+  const EtcdAnswer answer =
+      co_await client.call("/v3/kv/txn", transaction({}, std::move(operations)), patience);
+  std::optional<EtcdCommitted> committed;
+  if (answer.ok()) committed = committed_in(answer.body);
+  if (!committed || committed->found.size() != ranges.size() + 1) {
+    if (answer.outcome != EtcdOutcome::compacted) on_trouble(answer);
+    co_return std::nullopt;
+  }
+  Looked looked;
+  looked.header = std::move(committed->header);
+  if (!committed->found[0].keys.empty()) looked.identity = committed->found[0].keys[0].value;
+  committed->found.erase(committed->found.begin());
+  looked.found = std::move(committed->found);
+  co_return looked;
+}
+
+asio::awaitable<void> EtcdTail::read() {
+  while (!closed_) {
+    const std::uint64_t turn = turn_;
+    if (!wanted_) {
+      co_await pause(reading_pause_, kForEver);
+      continue;
+    }
+    const bool was_running = running_;
+    if (running_) {
+      co_await follow();
+    } else {
+      co_await begin();
+    }
+    // What has begun, and what is to begin anew, goes on at once.
+    if (!closed_ && turn == turn_ && running_ == was_running) {
+      co_await pause(reading_pause_, kEtcdRetry);
+    }
+  }
+}
+
+// A member makes the logs anew where they are gone: those that were there are a gap by then.
+asio::awaitable<std::optional<EtcdTail::Looked>> EtcdTail::look_for_start() {
+  EtcdRange begun;
+  begun.key = keys_.begun(options_.log);
+  EtcdRange first = all_records();
+  first.limit = kPage;
+  std::vector<EtcdRange> ranges{begun};
+  if (!options_.watcher) ranges.push_back(first);
+  std::optional<Looked> looked = co_await look(reader_, ranges);
+  if (!looked || !looked->identity.empty() || options_.watcher || closed_) co_return looked;
+  const EtcdAnswer made = co_await reader_.call(
+      "/v3/kv/txn", make_identity(keys_, options_.logs),
+      std::max(options_.lease / 2, kEtcdAttemptLeast));
+  if (!made.ok()) on_trouble(made);
+  co_return std::nullopt;  // and look again
+}
+
+asio::awaitable<bool> EtcdTail::read_pages(std::vector<EtcdKeyValue>& records,
+                                           std::int64_t as_of) {
+  for (bool more = true; more;) {
+    EtcdRange page = all_records();
+    page.limit = kPage;
+    page.as_of = as_of;
+    page.changed_from = records.back().revision + 1;
+    std::vector<EtcdRange> ranges{page};
+    std::optional<Looked> looked = co_await look(reader_, ranges);
+    if (!looked) co_return false;
+    more = looked->found[0].more;
+    for (EtcdKeyValue& record : looked->found[0].keys) records.push_back(std::move(record));
+  }
+  co_return true;
+}
+
+asio::awaitable<void> EtcdTail::begin() {
+  const std::uint64_t turn = turn_;
+  std::optional<Looked> looked = co_await look_for_start();
+  if (!looked || looked->identity.empty() || turn != turn_) co_return;
+  std::vector<EtcdKeyValue> records;
+  if (!options_.watcher) {
+    records = std::move(looked->found[1].keys);
+    if (looked->found[1].more) {
+      const bool all = co_await read_pages(records, looked->header.revision);
+      if (!all || turn != turn_) co_return;
+    }
+  }
+  if (!closed_) deliver_start(*looked, std::move(records));
+}
+
+void EtcdTail::deliver_start(const Looked& looked, std::vector<EtcdKeyValue> records) {
+  const std::uint64_t turn = turn_;
+  const std::int64_t end = looked.header.revision + 1;
+  identity_ = looked.identity;
+  cluster_ = looked.header.cluster;
+  running_ = true;
+  next_ = records.empty() ? end : records.front().revision;
+  heard_ = boot_now();
+  const bool begun = !looked.found[0].keys.empty();
+  const Below below = !begun              ? Below::nothing
+                      : options_.watcher ? Below::older
+                                         : Below::unread;
+  emit(TailStarted{options_.log, next_, end, below});
+  for (const EtcdKeyValue& record : records) {
+    if (closed_ || turn != turn_) return;
+    deliver(record);
+  }
+  if (closed_ || turn != turn_) return;
+  next_ = end;
+  emit(LogPosition{options_.log, end});
+}
+
+void EtcdTail::deliver(const EtcdKeyValue& stored) {
+  if (stored.revision < next_) return;  // it was delivered, or another one at its position
+  next_ = stored.revision + 1;
+  missed_.reset();
+  const auto [stamped, text] = stamped_value(stored.value);
+  const Decoded value = decode_record(text);
+  emit(Received{options_.log, stored.revision, stamped, false, &value});
+}
+
+// The watch, until it breaks. It begins with whether this is still the same store.
+asio::awaitable<void> EtcdTail::follow() {
+  const std::uint64_t turn = turn_;
+  std::optional<Looked> looked = co_await look(reader_, {});
+  if (!looked || turn != turn_ || closed_ || !is_same(*looked)) co_return;
+  const milliseconds patience = std::max(options_.lease / 2, kEtcdAttemptLeast);
+  const bool open =
+      co_await reader_.watch(watch_request(keys_.records(options_.log), next_), patience);
+  if (!open) co_return;
+  heard_ = boot_now();
+  while (!closed_ && turn == turn_) {
+    std::optional<std::string> line = co_await reader_.next_line();
+    if (!line || closed_ || turn != turn_) break;
+    heard_ = boot_now();
+    if (!take(*line)) break;
+  }
+  reader_.drop();
+}
+
+bool EtcdTail::take(const std::string& line) {
+  const std::uint64_t turn = turn_;
+  const auto watched = watched_in(line);
+  if (!watched) return false;
+  if (watched->ended && watched->compacted_to > 0) {
+    lose(GapReason::out_of_range);
+    return false;
+  }
+  for (const EtcdKeyValue& put : watched->puts) {
+    if (closed_ || turn != turn_) return false;
+    deliver(put);
+  }
+  return !watched->ended;
+}
+
+bool EtcdTail::is_same(const Looked& looked) {
+  if (looked.identity != identity_ || looked.header.cluster != cluster_) {
+    lose(looked.identity.empty() ? GapReason::missing : GapReason::replaced);
+    return false;
+  }
+  if (looked.header.revision + 1 < next_) {
+    lose(GapReason::truncated);
+    return false;
+  }
+  return true;
+}
+
+asio::awaitable<void> EtcdTail::guard() {
+  while (!closed_) {
+    if (!rereads_.empty()) {
+      const RereadRequest request = rereads_.front();
+      const bool answered = co_await answer(request);
+      if (closed_) co_return;
+      if (answered && !rereads_.empty()) rereads_.pop_front();
+      if (!answered) co_await pause(guard_pause_, kEtcdRetry);
+      continue;
+    }
+    if (running_ && boot_now() >= later(heard_, options_.lease / 2)) co_await probe();
+    if (closed_) co_return;
+    if (rereads_.empty()) {
+      co_await pause(guard_pause_, std::max(options_.lease / 4, kEtcdAttemptLeast));
+    }
+  }
+}
+
+// Records that came after what was read, and that the watch does not deliver: it is dropped. If
+// there are none, the log ends where the store is.
+asio::awaitable<void> EtcdTail::probe() {
+  const std::uint64_t turn = turn_;
+  const std::int64_t next = next_;
+  EtcdRange newer = all_records();
+  newer.changed_from = next;
+  newer.limit = 1;
+  std::vector<EtcdRange> ranges{newer};
+  std::optional<Looked> looked = co_await look(asker_, ranges);
+  if (!looked || closed_ || turn != turn_ || !running_ || next != next_) co_return;
+  if (!is_same(*looked)) co_return;
+  if (!looked->found[0].keys.empty()) {
+    if (!missed_) missed_ = boot_now();
+    if (boot_now() >= later(*missed_, options_.lease / 4)) {
+      missed_.reset();
+      reader_.drop();
+    }
+    co_return;
+  }
+  missed_.reset();
+  const std::int64_t end = looked->header.revision + 1;
+  if (end <= next_) co_return;
+  next_ = end;
+  emit(LogPosition{options_.log, end});
+}
+
+// Where it stands now, if nothing replaced it; else where it stood when it was written, if that is
+// kept.
+asio::awaitable<bool> EtcdTail::answer(RereadRequest request) {
+  EtcdRange there = all_records();
+  there.changed_from = there.changed_to = std::max<std::int64_t>(request.offset, 1);
+  there.limit = 1;
+  std::vector<EtcdRange> ranges{there};
+  std::optional<Looked> now = co_await look(asker_, ranges);
+  if (!now || closed_) co_return false;
+  if (running_ && !is_same(*now)) co_return true;
+  Reread found{request.log, request.question, request.offset, std::nullopt};
+  std::vector<EtcdKeyValue> keys = std::move(now->found[0].keys);
+  if (request.offset > 0 && keys.empty() && request.offset <= now->header.revision) {
+    there.as_of = request.offset;
+    const EtcdAnswer then = co_await asker_.call("/v3/kv/range", json_of(there),
+                                                 std::max(options_.lease / 2, kEtcdAttemptLeast));
+    if (closed_) co_return false;
+    if (!then.ok() && then.outcome != EtcdOutcome::compacted) {
+      on_trouble(then);
+      co_return false;
+    }
+    if (auto old = found_in(then.body)) keys = std::move(old->keys);
+  }
+  if (request.offset > 0 && !keys.empty()) {
+    const auto [stamped, text] = stamped_value(keys[0].value);
+    found.found = identity_of(decode_record(text), stamped);
+  }
+  emit(found);
+  co_return true;
+}
+
+}  // namespace neliroute

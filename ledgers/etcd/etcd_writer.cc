@@ -1,0 +1,269 @@
+#include "ledgers/etcd/etcd_writer.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <charconv>
+#include <chrono>
+#include <neliroute/clock.h>
+
+namespace neliroute {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+std::int64_t unix_ms() {
+  return std::chrono::floor<milliseconds>(wall_now().time_since_epoch()).count();
+}
+
+std::optional<std::uint64_t> number_in(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read_to, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && read_to == end ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+EtcdWriter::EtcdWriter(asio::any_io_executor strand, std::shared_ptr<EtcdServers> servers,
+                       EtcdKeys keys, EtcdWriterOptions options)
+    : strand_(std::move(strand)),
+      pause_(strand_),
+      overdue_(strand_),
+      servers_(std::move(servers)),
+      client_(strand_, servers_),
+      keys_(std::move(keys)),
+      options_(options) {}
+
+void EtcdWriter::start(Written written, Refused refused) {
+  written_ = std::move(written);
+  refused_ = std::move(refused);
+  run_apart(strand_, [self = shared_from_this()] { return self->run(); });
+}
+
+void EtcdWriter::write(Write write) {
+  const RecordKind kind = record_kind(write.value);
+  Pending pending;
+  pending.number = ++number_;
+  pending.seq = write.seq;
+  pending.log = write.log;
+  pending.lasting = kind.lasting;
+  pending.key = kind.lasting
+                    ? keys_.lasting_record(write.log, options_.id, kind.type, pending.number)
+                    : keys_.record(write.log, options_.id, kind.type,
+                                   places_[{write.log, kind.type}]++);
+  pending.value = std::to_string(unix_ms()) + " " + write.value;
+  pending.due = later(boot_now(), options_.lease / 2);
+  pending_.push_back(std::move(pending));
+  if (!std::exchange(batch_ends_, true)) {
+    asio::post(strand_, [self = shared_from_this()] {
+      self->batch_ends_ = false;
+      self->places_.clear();
+    });
+  }
+  if (pending_.size() == 1) arm();
+  pause_.cancel();
+}
+
+void EtcdWriter::finish(std::function<void()> done) {
+  finished_ = std::move(done);
+  pause_.cancel();
+}
+
+void EtcdWriter::close() {
+  closed_ = true;
+  written_ = nullptr;
+  refused_ = nullptr;
+  finished_ = nullptr;
+  pending_.clear();
+  pause_.cancel();
+  overdue_.cancel();
+  client_.close();
+}
+
+asio::awaitable<void> EtcdWriter::pause(milliseconds at_most) {
+  boost::system::error_code ignored;
+  pause_.expires_after(at_most);
+  co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+// Another server can still be asked within the time that the record has.
+milliseconds EtcdWriter::patience(LocalTime due) const {
+  const milliseconds attempt = std::max(options_.lease / 4, kEtcdAttemptLeast);
+  const auto left = std::chrono::duration_cast<milliseconds>(due - boot_now());
+  return std::clamp(left, milliseconds{1}, attempt);
+}
+
+asio::awaitable<void> EtcdWriter::run() {
+  while (!closed_) {
+    if (!pending_.empty()) {
+      Pending first = pending_.front();
+      co_await append(std::move(first));
+      continue;
+    }
+    if (finished_) {
+      // It may end this.
+      const auto done = std::exchange(finished_, nullptr);
+      done();
+      continue;
+    }
+    if (lease_ != 0 && boot_now() >= lease_due_) {
+      co_await keep_lease();
+      continue;
+    }
+    const milliseconds until_due =
+        lease_ == 0 ? options_.kept
+                    : std::chrono::ceil<milliseconds>(lease_due_ - boot_now());
+    co_await pause(std::max(until_due, milliseconds{1}));
+  }
+}
+
+// The answer of a stream: without a TTL, the lease is over.
+asio::awaitable<void> EtcdWriter::keep_lease() {
+  json::object body{{"ID", std::to_string(lease_)}};
+  const LocalTime due = later(boot_now(), options_.lease / 2);
+  const EtcdAnswer answer =
+      co_await client_.call("/v3/lease/keepalive", std::move(body), patience(due));
+  if (closed_) co_return;
+  if (!answer.ok()) {
+    on_trouble(answer);
+    lease_due_ = later(boot_now(), options_.lease / 2);
+    co_return;
+  }
+  const json::object* const result = object_at(answer.body, "result");
+  if (result == nullptr || number_at(*result, "TTL").value_or(0) == 0) {
+    lease_ = 0;
+    co_return;
+  }
+  lease_due_ = later(boot_now(), options_.kept / 3);
+}
+
+asio::awaitable<std::int64_t> EtcdWriter::grant(milliseconds kept, LocalTime due) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(kept).count();
+  json::object body{{"TTL", std::to_string(seconds)}};
+  const EtcdAnswer answer =
+      co_await client_.call("/v3/lease/grant", std::move(body), patience(due));
+  if (answer.ok()) co_return number_at(answer.body, "ID").value_or(0);
+  if (!closed_) on_trouble(answer);
+  co_return 0;
+}
+
+json::object EtcdWriter::request_for(const Pending& pending, std::int64_t lease) const {
+  const std::string writer = keys_.writer(options_.id);
+  json::array success{put_operation(pending.key, pending.value, lease),
+                      put_operation(writer, std::to_string(pending.number), lease_)};
+  if (!begun_.contains(pending.log)) {
+    success.push_back(put_operation(keys_.begun(pending.log), ""));
+  }
+  EtcdRange moved;
+  moved.key = writer;
+  return transaction({unchanged_since(writer, writer_revision_)}, std::move(success),
+                     {range_operation(moved)});
+}
+
+asio::awaitable<void> EtcdWriter::append(Pending pending) {
+  if (lease_ == 0) {
+    lease_ = co_await grant(options_.kept, pending.due);
+    lease_due_ = later(boot_now(), options_.kept / 3);
+  }
+  std::int64_t lease = lease_;
+  // Nobody keeps it alive: what is not replaced shall vanish although its writer lives.
+  if (lease_ != 0 && pending.lasting) lease = co_await grant(2 * options_.kept, pending.due);
+  while (!closed_ && waits(pending.number)) {
+    if (lease == 0) {
+      co_await pause(kEtcdRetry);
+      co_return;  // run() begins again
+    }
+    const EtcdAnswer answer =
+        co_await client_.call("/v3/kv/txn", request_for(pending, lease), patience(pending.due));
+    if (closed_) co_return;
+    if (answer.ok()) {
+      const auto committed = committed_in(answer.body);
+      if (committed) take(pending, *committed);
+      continue;
+    }
+    on_trouble(answer);
+    if (answer.outcome == EtcdOutcome::no_lease) {
+      lease_ = 0;
+      co_return;
+    }
+    if (answer.outcome != EtcdOutcome::unreachable) {
+      refuse(pending, answer);
+      co_return;
+    }
+    if (waits(pending.number)) co_await pause(kEtcdRetry);
+  }
+}
+
+// Where the writer key was moved by a request that had no answer, its number says by which.
+void EtcdWriter::take(const Pending& pending, const EtcdCommitted& committed) {
+  std::optional<std::int64_t> position;
+  if (committed.succeeded) {
+    writer_revision_ = committed.header.revision;
+    position = writer_revision_;
+  } else {
+    const bool is_there = !committed.found.empty() && !committed.found[0].keys.empty();
+    writer_revision_ = is_there ? committed.found[0].keys[0].revision : 0;
+    if (is_there && number_in(committed.found[0].keys[0].value) == pending.number) {
+      position = writer_revision_;
+    }
+  }
+  if (!position) return;  // once more, as it is now
+  begun_.insert(pending.log);
+  ever_stored_ = true;
+  answer(pending.number, position);
+}
+
+void EtcdWriter::on_trouble(const EtcdAnswer& answer) {
+  servers_->report(static_cast<int>(answer.outcome), Severity::error,
+                   "etcd: a record cannot be written: " + answer.trouble, boot_now());
+}
+
+void EtcdWriter::refuse(const Pending& pending, const EtcdAnswer& refusal) {
+  const bool is_final = refusal.outcome == EtcdOutcome::denied ||
+                        refusal.outcome == EtcdOutcome::unauthenticated;
+  const auto refused = refused_;
+  answer(pending.number, std::nullopt);
+  if (is_final && !ever_stored_ && refused) {
+    refused({Errc::ledger_refused, "etcd refuses what this process writes: " + refusal.trouble});
+  }
+}
+
+bool EtcdWriter::waits(std::uint64_t number) const {
+  return !pending_.empty() && pending_.front().number == number;
+}
+
+void EtcdWriter::answer(std::uint64_t number, std::optional<std::int64_t> position) {
+  if (!waits(number)) return;  // it was late, and has failed
+  const std::uint64_t seq = pending_.front().seq;
+  pending_.pop_front();
+  arm();
+  const Written written = written_;  // which may close this
+  if (written) written(seq, position);
+}
+
+void EtcdWriter::fail_overdue() {
+  while (!pending_.empty() && pending_.front().due <= boot_now()) {
+    const std::uint64_t seq = pending_.front().seq;
+    pending_.pop_front();
+    const Written written = written_;
+    if (written) written(seq, std::nullopt);
+  }
+  arm();
+}
+
+void EtcdWriter::arm() {
+  if (pending_.empty()) {
+    overdue_.cancel();
+    return;
+  }
+  overdue_.expires_after(std::max(pending_.front().due - boot_now(), microseconds{0}));
+  overdue_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
+    const auto writer = self.lock();
+    if (writer && !error && !writer->closed_) writer->fail_overdue();
+  });
+}
+
+}  // namespace neliroute

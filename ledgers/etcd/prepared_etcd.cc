@@ -1,0 +1,338 @@
+#include "ledgers/etcd/prepared_etcd.h"
+
+#include <algorithm>
+#include <neliroute/clock.h>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "ledgers/etcd/blocking_etcd.h"
+#include "ledgers/etcd/etcd_identity.h"
+#include "ledgers/etcd/etcd_json.h"
+#include "ledgers/etcd/etcd_ledger.h"
+#include "ledgers/newest_settings.h"
+#include "neli_core/record/log_parts.h"
+
+namespace neliroute {
+namespace {
+
+constexpr milliseconds kAttempt{2'000};
+constexpr milliseconds kPoll{200};
+constexpr milliseconds kKeptLeast{600'000};
+/// Every member's renewals carry settings; of other records there are few.
+constexpr std::int64_t kRecords = 48;
+/// Half of what etcd takes by default.
+constexpr std::int64_t kMuchBytes = std::int64_t{1} << 30;
+
+Error cannot(Errc errc, const EtcdConnection& connection, const std::string& why) {
+  return {errc, connection.shown + ": " + why};
+}
+
+ProcessId drawn_id() {
+  std::random_device device;
+  return ProcessId{std::uint64_t{device()} << 32 | device()};
+}
+
+/// R: as long as anything that was said may matter.
+milliseconds kept_for(const Timing& timing) {
+  return std::max(kKeptLeast, 10 * timing.lease + timing.serve_stale);
+}
+
+class PreparedEtcd final : public PreparedStore {
+ public:
+  PreparedEtcd(EtcdConnection connection, LedgerFacts facts, bool watcher)
+      : connection_(std::move(connection)), facts_(std::move(facts)), watcher_(watcher) {}
+
+  [[nodiscard]] const LedgerFacts& facts() const noexcept override { return facts_; }
+  [[nodiscard]] Result<std::vector<Notice>> check(const Timing& /*timing*/) const override {
+    return std::vector<Notice>{};
+  }
+  [[nodiscard]] Result<OpenedLedger> open(boost::asio::any_io_executor strand, const Timing& timing,
+                                          ProcessId self) override {
+    EtcdLedgerOptions options;
+    options.id = self == kNobody ? drawn_id() : self;
+    options.logs = facts_.logs;
+    options.lease = timing.lease;
+    options.kept = kept_for(timing);
+    options.watcher = watcher_;
+    OpenedLedger opened;
+    opened.ledger = std::make_unique<EtcdLedger>(std::move(strand), connection_, options);
+    return opened;
+  }
+
+ private:
+  EtcdConnection connection_;
+  LedgerFacts facts_;
+  bool watcher_;
+};
+
+/// Asks until it is answered, or the time is over.
+class Preparation {
+ public:
+  Preparation(const EtcdConnection& connection, const LedgerNeeds& needs,
+              const NoticeSink& waiting)
+      : connection_(connection),
+        needs_(needs),
+        waiting_(waiting),
+        etcd_(connection),
+        keys_(connection.prefix),
+        deadline_(later(boot_now(), connection.timeout)) {}
+
+  [[nodiscard]] Result<LedgerFacts> facts(const BeforeCreation& before_creation);
+
+ private:
+  [[nodiscard]] Result<EtcdCommitted> ask(const boost::json::object& transaction);
+  [[nodiscard]] Result<EtcdCommitted> look();
+  [[nodiscard]] Result<void> await_logs();
+  [[nodiscard]] Result<void> make_logs(const BeforeCreation& before_creation);
+  [[nodiscard]] LedgerFacts wanted() const;
+  void note_size(LedgerFacts& facts);
+  void say(const std::string& text) const {
+    if (waiting_) waiting_({Severity::warning, text});
+  }
+
+  const EtcdConnection& connection_;
+  const LedgerNeeds& needs_;
+  const NoticeSink& waiting_;
+  BlockingEtcd etcd_;
+  EtcdKeys keys_;
+  LocalTime deadline_;
+  bool said_silent_ = false;
+};
+
+Result<EtcdCommitted> Preparation::ask(const boost::json::object& transaction) {
+  for (;;) {
+    const EtcdAnswer answer = etcd_.call("/v3/kv/txn", transaction, kAttempt);
+    if (answer.ok()) {
+      if (auto committed = committed_in(answer.body)) return std::move(*committed);
+      return cannot(Errc::ledger_unfit, connection_, "an answer that is none of etcd 3.4 or later");
+    }
+    switch (answer.outcome) {
+      case EtcdOutcome::unreachable: break;
+      case EtcdOutcome::denied:
+      case EtcdOutcome::unauthenticated:
+        return cannot(Errc::ledger_refused, connection_,
+                      answer.trouble + "; give a user whose role may read and write the keys below "
+                                       "the prefix, as in etcd://USER@HOST:2379/PREFIX with "
+                                       "NELIROUTE_ETCD_PASSWORD in the environment");
+      default: return cannot(Errc::ledger_unfit, connection_, answer.trouble);
+    }
+    if (boot_now() >= deadline_) {
+      return cannot(Errc::ledger_unreachable, connection_,
+                    "no etcd answered within " + std::to_string(connection_.timeout.count()) +
+                        " ms (" + answer.trouble + "); start it, name others, or wait longer "
+                        "(`kafka.timeout`)");
+    }
+    if (!std::exchange(said_silent_, true)) {
+      say(connection_.shown + ": no etcd answers yet (" + answer.trouble +
+          "); waiting, at most " + std::to_string(connection_.timeout.count()) + " ms");
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+Result<EtcdCommitted> Preparation::look() {
+  EtcdRange identity;
+  identity.key = keys_.identity();
+  EtcdRange newest;
+  newest.key = keys_.records(Log{0});
+  newest.end = end_of_prefix(newest.key);
+  newest.newest_first = true;
+  newest.limit = kRecords;
+  auto seen = ask(transaction({}, {range_operation(identity), range_operation(newest)}));
+  if (seen && seen->found.size() != 2) {
+    return cannot(Errc::ledger_unfit, connection_, "an answer that is none of etcd 3.4 or later");
+  }
+  return seen;
+}
+
+Result<void> Preparation::await_logs() {
+  const bool for_ever = needs_.missing_topic == MissingTopic::wait_for_ever;
+  if (needs_.missing_topic != MissingTopic::fail) {
+    say(connection_.shown + ": there are no logs yet, and a watcher makes none; waiting for "
+        "an owner" + (for_ever ? std::string()
+                               : ", at most " + std::to_string(connection_.timeout.count()) +
+                                     " ms"));
+    while (for_ever || boot_now() < deadline_) {
+      std::this_thread::sleep_for(kPoll);
+      if (for_ever) deadline_ = later(boot_now(), connection_.timeout);
+      const auto seen = look();
+      if (!seen) return seen.error();
+      if (!seen->found[0].keys.empty()) return {};
+    }
+  }
+  return cannot(Errc::ledger_unfit, connection_,
+                "there are no logs, and a watcher makes none; start an owner (neliroute run), or "
+                "name another prefix");
+}
+
+LedgerFacts Preparation::wanted() const {
+  LedgerFacts facts;
+  facts.partitions = needs_.partitions.value_or(kPartitionsDefault);
+  facts.logs = needs_.logs.value_or(1);
+  return facts;
+}
+
+Result<void> Preparation::make_logs(const BeforeCreation& before_creation) {
+  const LedgerFacts facts = wanted();
+  if (before_creation) {
+    if (auto fits = before_creation(facts); !fits) return fits;
+  }
+  const auto made = ask(make_identity(keys_, facts.logs));
+  if (!made) return made.error();
+  return {};
+}
+
+Result<LedgerFacts> Preparation::facts(const BeforeCreation& before_creation) {
+  auto seen = look();
+  if (!seen) return seen.error();
+  if (seen->found[0].keys.empty()) {
+    const auto there = needs_.watcher ? await_logs() : make_logs(before_creation);
+    if (!there) return there.error();
+    seen = look();
+    if (!seen) return seen.error();
+  }
+  const auto logs = seen->found[0].keys.empty()
+                        ? std::nullopt
+                        : logs_in(seen->found[0].keys[0].value);
+  if (!logs) {
+    return cannot(Errc::ledger_unfit, connection_,
+                  "the key " + keys_.identity() + " is none of ours; name another prefix");
+  }
+  LedgerFacts facts = wanted();
+  facts.logs = *logs;
+  if (needs_.logs.value_or(*logs) != *logs) {
+    return Error{Errc::bad_option, "`logs` " + std::to_string(*needs_.logs) + ", but " +
+                                       connection_.shown + " has " + std::to_string(*logs) +
+                                       "; leave `logs` out, or name another prefix"};
+  }
+  NewestSettings newest;
+  auto& keys = seen->found[1].keys;
+  for (auto one = keys.rbegin(); one != keys.rend(); ++one) {
+    newest.take(decode_record(stamped_value(one->value).second));
+  }
+  const auto& theirs = newest.found();
+  const bool readable =
+      theirs && theirs->partitions > 0 && theirs->partitions <= kPartitionCountMax;
+  if (readable && !needs_.partitions) facts.partitions = theirs->partitions;
+  if (!needs_.watcher) note_size(facts);
+  return facts;
+}
+
+void Preparation::note_size(LedgerFacts& facts) {
+  const EtcdAnswer status = etcd_.call("/v3/maintenance/status", {}, kAttempt);
+  const std::int64_t size = status.ok() ? number_at(status.body, "dbSize").value_or(0) : 0;
+  if (size < kMuchBytes) return;
+  facts.notices.push_back(
+      {Severity::warning,
+       connection_.shown + ": its database has " + std::to_string(size) +
+           " bytes; at its quota (--quota-backend-bytes, 2 GiB by default) etcd takes no writes "
+           "from anybody; compact it (--auto-compaction-retention) and defragment it"});
+}
+
+/// The records of one log, from etcd's history.
+class HistoryReader {
+ public:
+  HistoryReader(BlockingEtcd& etcd, const EtcdKeys& keys, Log log,
+                std::optional<BrokerTime> since, const RecordSink& sink)
+      : etcd_(etcd), prefix_(keys.records(log)), since_(since), sink_(sink) {
+    read_.log = log;
+  }
+
+  /// False: there is none, or it ended early.
+  [[nodiscard]] bool read_until(std::int64_t last);
+  [[nodiscard]] const LogRead& read() const noexcept { return read_; }
+
+ private:
+  void take(const EtcdKeyValue& put);
+
+  BlockingEtcd& etcd_;
+  std::string prefix_;
+  std::optional<BrokerTime> since_;
+  const RecordSink& sink_;
+  LogRead read_;
+  std::int64_t next_ = 1;
+};
+
+bool HistoryReader::read_until(std::int64_t last) {
+  read_.end = last + 1;
+  while (next_ <= last) {
+    if (!etcd_.watch(watch_request(prefix_, next_), kAttempt)) return false;
+    for (bool open = true; open && next_ <= last;) {
+      const auto line = etcd_.next_line(kAttempt);
+      const auto watched = line ? watched_in(*line) : std::nullopt;
+      if (!watched) return false;
+      if (watched->compacted_to > 0) {
+        if (watched->compacted_to <= next_) return false;
+        read_.low = next_ = watched->compacted_to;
+        read_.cut_short = true;
+      }
+      for (const EtcdKeyValue& put : watched->puts) take(put);
+      open = !watched->ended;
+    }
+  }
+  return true;
+}
+
+void HistoryReader::take(const EtcdKeyValue& put) {
+  if (put.revision < next_ || put.revision >= read_.end) return;
+  next_ = put.revision + 1;
+  const auto [stamped, text] = stamped_value(put.value);
+  if (since_ && stamped < *since_) return;
+  if (!read_.first) {
+    read_.first = stamped;
+    read_.start = put.revision;
+  }
+  read_.last = stamped;
+  const Decoded value = decode_record(text);
+  sink_({read_.log, put.revision, stamped, false, &value});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PreparedStore>> prepare_etcd(const EtcdConnection& connection,
+                                                    const LedgerNeeds& needs,
+                                                    const NoticeSink& waiting,
+                                                    const BeforeCreation& before_creation) {
+  if (!needs.watcher && needs.assignment == Assignment::group) {
+    return Error{Errc::bad_option, "`ledger` " + connection.shown +
+                                       " has no group; leave `assignment`, `variation` and "
+                                       "`group_protocol` out, or use Kafka"};
+  }
+  auto facts = Preparation(connection, needs, waiting).facts(before_creation);
+  if (!facts) return facts.error();
+  return std::unique_ptr<PreparedStore>(
+      std::make_unique<PreparedEtcd>(connection, std::move(*facts), needs.watcher));
+}
+
+Result<std::vector<LogRead>> read_etcd(const EtcdConnection& connection,
+                                       std::optional<BrokerTime> since, const RecordSink& record) {
+  LedgerNeeds needs;
+  needs.watcher = true;
+  needs.missing_topic = MissingTopic::fail;
+  auto facts = Preparation(connection, needs, {}).facts({});
+  if (!facts) return facts.error();
+  BlockingEtcd etcd(connection);
+  const EtcdKeys keys(connection.prefix);
+  std::vector<LogRead> all;
+  for (std::uint32_t log = 0; log < facts->logs; ++log) {
+    EtcdRange newest;
+    newest.key = keys.records(Log{log});
+    newest.end = end_of_prefix(newest.key);
+    newest.newest_first = true;
+    newest.limit = 1;
+    const EtcdAnswer answer = etcd.call("/v3/kv/range", json_of(newest), kAttempt);
+    if (!answer.ok()) return cannot(Errc::ledger_unreachable, connection, answer.trouble);
+    const auto found = found_in(answer.body);
+    if (!found || found->keys.empty()) continue;
+    HistoryReader reader(etcd, keys, Log{log}, since, record);
+    if (!reader.read_until(found->keys[0].revision)) {
+      return cannot(Errc::ledger_unreachable, connection,
+                    "log " + std::to_string(log) + " could not be read to its end; try again");
+    }
+    all.push_back(reader.read());
+  }
+  return all;
+}
+
+}  // namespace neliroute
