@@ -91,6 +91,7 @@ enum class Mutation : std::uint8_t {
   drainers_lead,           ///< A5: a designee that drains counts as leading
   preparing_fails,         ///< A5: a designee that prepares has no time for it
   all_may_be_banned,       ///< A5: bans hold also where every member is banned
+  ignores_all_bans,        ///< A5: where every member is banned, nobody is
   bans_without_end,        ///< A5: bans get longer than an hour
   names_the_first,         ///< A6: does not wait for newcomers
   plans_before_owners,     ///< A7: does not wait until it has heard who leads

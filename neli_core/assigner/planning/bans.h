@@ -23,11 +23,16 @@ class Bans {
     if (mutated(Mutation::bans_never_double)) ban.length = kFirst / 2;
     const milliseconds most = mutated(Mutation::bans_without_end) ? 100 * kLongest : kLongest;
     ban.length = std::clamp(2 * ban.length, kFirst, most);
+    ban.from = now;
     ban.until = later(now, ban.length);
   }
   [[nodiscard]] bool is_banned(Log log, ProcessId id, LocalTime now) const {
     const auto at = bans_.find({log, id});
     return at != bans_.end() && now < at->second.until;
+  }
+  /// When the one in force began; kLongAgo: none is.
+  [[nodiscard]] LocalTime from(Log log, ProcessId id, LocalTime now) const {
+    return is_banned(log, id, now) ? bans_.at({log, id}).from : kLongAgo;
   }
   [[nodiscard]] bool any(Log log, LocalTime now) const {
     return std::any_of(bans_.begin(), bans_.end(), [&](const auto& entry) {
@@ -53,6 +58,7 @@ class Bans {
   static constexpr milliseconds kFirst = std::chrono::minutes{1};
   static constexpr milliseconds kLongest = std::chrono::hours{1};
   struct Ban {
+    LocalTime from = kLongAgo;
     LocalTime until = kLongAgo;
     milliseconds length{0};
   };

@@ -83,7 +83,8 @@ bool Round::is_silent(Partition partition) const {
 }
 
 bool Round::is_banned(Partition partition, ProcessId id) const {
-  return bans_.is_banned(log_of(partition, logs_), id, now_);
+  const Log log = log_of(partition, logs_);
+  return bans_.from(log, id, now_) > ignored_[log.value()];
 }
 
 // Who died too often is given nothing, as long as there is another; nor is one that is known from
@@ -133,7 +134,6 @@ void Round::look_at_partitions(bool repeat) {
     if (planned.pinned_to == PlanPartition::kNotPinned && (!banned || !carried_out)) {
       planned.pinned_to = pins[log_of(partition, logs_).value()];
     }
-    // Where all are banned, nobody is.
     if (banned && !carried_out && planned.pinned_to != PlanPartition::kNotPinned) {
       planned.designee = placement::kNobody;
     }
@@ -181,18 +181,29 @@ void Round::find_failures() {
   }
 }
 
+// Who has failed last is not the one to try again: who failed before it may be well by now.
+LocalTime Round::first_if_all_are_banned(Log log) const {
+  LocalTime first = kNever;
+  for (MemberId i = 0; i < living_.size(); ++i) {
+    if (members_[i].weight == 0) continue;
+    first = std::min(first, bans_.from(log, living_[i]->id, now_));
+  }
+  if (first == kNever || mutated(Mutation::all_may_be_banned)) return kLongAgo;
+  return first != kLongAgo && mutated(Mutation::ignores_all_bans) ? now_ : first;
+}
+
 std::uint32_t Round::others_than_banned(Log log) {
   if (!bans_.any(log, now_)) return PlanPartition::kNotPinned;
   std::vector<MemberId> others;
   bool some_banned = false;  // and living: what is pinned is not balanced, for up to an hour
+  ignored_[log.value()] = first_if_all_are_banned(log);
   for (MemberId i = 0; i < living_.size(); ++i) {
     if (members_[i].weight == 0) continue;
-    const bool banned = bans_.is_banned(log, living_[i]->id, now_);
+    const bool banned = bans_.from(log, living_[i]->id, now_) > ignored_[log.value()];
     some_banned = some_banned || banned;
     if (!banned) others.push_back(i);
   }
-  const bool all = others.empty() && !mutated(Mutation::all_may_be_banned);
-  if (all || !some_banned) return PlanPartition::kNotPinned;
+  if (!some_banned) return PlanPartition::kNotPinned;
   pins_.push_back(std::move(others));
   return static_cast<std::uint32_t>(pins_.size() - 1);
 }

@@ -40,6 +40,7 @@ class Round {
         bans_(bans),
         patience_(patience),
         now_(now),
+        ignored_(logs, kLongAgo),
         living_(view.members.living()) {}
 
   /// `repeat`: also what was said before and is not carried out.
@@ -70,6 +71,7 @@ class Round {
   [[nodiscard]] bool leads(Partition partition, const Owner& owner) const;
   [[nodiscard]] bool has_failed(Partition partition) const;
   [[nodiscard]] bool is_banned(Partition partition, ProcessId id) const;
+  [[nodiscard]] LocalTime first_if_all_are_banned(Log log) const;
   [[nodiscard]] std::uint32_t others_than_banned(Log log);
   void look_again(LocalTime at) noexcept { next_ = next_ < at ? next_ : at; }
   [[nodiscard]] const StandingOverrides& standing() const { return view_.overrides.standing(); }
@@ -79,6 +81,7 @@ class Round {
   Bans& bans_;
   const Patience* patience_;
   LocalTime now_;
+  std::vector<LocalTime> ignored_;  ///< by log: bans that began by then, as all are banned
   std::vector<const Member*> living_;
   std::map<ProcessId, MemberId> index_;
   std::vector<placement::PlanMember> members_;

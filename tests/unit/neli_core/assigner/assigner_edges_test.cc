@@ -354,5 +354,24 @@ TEST(AssignerEdges, where_all_are_banned_nobody_is) {
   for (const auto& decision : rig.decisions) EXPECT_EQ(AssignerRig::text(decision), before);
 }
 
+// A5: who failed last is not named on and on for what another, banned before it, may lead again.
+TEST(AssignerEdges, where_all_are_banned_the_first_of_them_is_named) {
+  AssignerRig rig = settled(2, 8, 2);
+  rig.idle = {{2, 1}};
+  rig.run_for(kPatience + kSession);
+  ASSERT_EQ(rig.named(), "1:1,3,5,7 2:0,2,4,6");
+  rig.idle.clear();
+  rig.run_for(10'000ms);  // it is well, and banned for most of a minute
+  rig.idle = {{1, 1}};
+  rig.run_for(kPatience + kSession);
+  ASSERT_EQ(rig.assigner.given_up(), 2u);
+  for (const std::uint32_t p : {1u, 3u, 5u, 7u}) {
+    EXPECT_EQ(rig.designations.at(Partition{p}).id, ProcessId{2}) << rig.named();
+  }
+  rig.decisions.clear();
+  rig.run_for(20'000ms);
+  EXPECT_TRUE(rig.decisions.empty()) << AssignerRig::text(rig.decisions.front());
+}
+
 }  // namespace
 }  // namespace neliroute
