@@ -41,3 +41,13 @@ function(neliroute_room name)
   target_link_libraries(${target} PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE})
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 endfunction()
+
+# What the compilers of Debian 12 cannot do with coroutines: GCC takes what they keep for a header's
+# where a unity build includes their source, and clang cannot assemble checks of functions' types.
+function(neliroute_uses_coroutines room)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(neliroute_${room} PRIVATE -Wno-subobject-linkage)
+  elseif(NELIROUTE_SANITIZE)
+    target_compile_options(neliroute_${room} PRIVATE -fno-sanitize=function)
+  endif()
+endfunction()

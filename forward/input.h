@@ -25,7 +25,7 @@
 #include <utility>
 
 #include "forward/rules/message_parser.h"
-#include "forward/stream.h"
+#include "net/stream.h"
 
 namespace neliroute::forward {
 

@@ -42,8 +42,8 @@ Result<void> check_limits(const ForwarderLimits& limits) {
 }
 
 struct Certificates {
-  std::shared_ptr<forward::TlsIdentity> own;
-  forward::TlsContextPtr of_owners;
+  std::shared_ptr<TlsIdentity> own;
+  TlsContextPtr of_owners;
 };
 
 Result<Certificates> certificates_of(const ForwarderOptions& options) {
@@ -57,7 +57,7 @@ Result<Certificates> certificates_of(const ForwarderOptions& options) {
   }
   Certificates made;
   if (!tls.certificate.empty()) {
-    auto own = forward::TlsIdentity::make(
+    auto own = TlsIdentity::make(
         tls.certificate, tls.key, [tell = options.on_notice](const std::string& text) {
           if (tell) tell({Severity::warning, text});
         });
@@ -65,7 +65,7 @@ Result<Certificates> certificates_of(const ForwarderOptions& options) {
     made.own = std::move(*own);
   }
   if (tls.to_owners) {
-    auto trusted = forward::trusting(tls.authorities);
+    auto trusted = trusting({tls.authorities, {}, {}});
     if (!trusted) return trusted.error();
     made.of_owners = std::move(*trusted);
   }

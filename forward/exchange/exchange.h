@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "forward/byte_budget.h"
-#include "forward/exchange/await.h"
+#include "net/await.h"
 #include "forward/exchange/owner_search.h"
 #include "forward/exchange/proxy.h"
 #include "forward/exchange/tunnel.h"

@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "forward/exchange/await.h"
+#include "net/await.h"
 #include "forward/exchange/proxy.h"
 
 namespace neliroute::forward {

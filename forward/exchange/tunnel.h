@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "forward/exchange/await.h"
+#include "net/await.h"
 #include "forward/upstream/upstreams.h"
 
 namespace neliroute::forward {

@@ -23,7 +23,7 @@
 
 #include "base/host_names.h"
 #include "forward/input.h"
-#include "forward/stream.h"
+#include "net/stream.h"
 #include "forward/upstream/connect_failure.h"
 
 namespace neliroute::forward {

@@ -88,23 +88,25 @@ MAY_INCLUDE = {
     "neli_core/claimed": (r"neli_core/(?!assigner/|broadcast/)", PURE),
     "neli_core/broadcast": (r"neli_core/(?!assigner/|claimed/)", PURE),
     "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
+    "net": (r"net/", ANY_BUT_RDKAFKA),
     "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
     # A store is one of many: above its folder ledgers.cc alone names it.
     "ledgers": (rf"(neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),
-    **{room: (rf"(base/|neli_core/|{LEDGERS}|{room}/)",
+    **{room: (rf"(base/|net/|neli_core/|{LEDGERS}|{room}/)",
               r".*" if room == "ledgers/kafka" else ANY_BUT_RDKAFKA) for room in LEDGER_ROOMS},
     "embedded_broker": (rf"(neli_core/|{LEDGERS}|ledgers/kafka/|embedded_broker/)", r".*"),
     "router": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/)", r"(?!librdkafka/|boost/beast).*"),
     "metrics": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/)",
                 r"(?!librdkafka/|boost/beast).*"),
     "admin": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/)", ANY_BUT_RDKAFKA),
-    "forward": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/|forward/)", ANY_BUT_RDKAFKA),
+    "forward": (rf"(base/|net/|slots/|neli_core/|{LEDGERS}|router/|metrics/|forward/)",
+                ANY_BUT_RDKAFKA),
     "tool": (rf"(?!tests|bench|examples|ledgers/)|{LEDGERS}", ANY_BUT_RDKAFKA),
     # Applications, with a Kafka client.
     "examples": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/|examples/)", r".*"),
 }
 FACTORY = "ledgers/ledgers.cc"
-ROOM = re.compile(r"(base|slots|placement|neli_core|audit|ledgers|embedded_broker|router"
+ROOM = re.compile(r"(base|net|slots|placement|neli_core|audit|ledgers|embedded_broker|router"
                   r"|metrics|admin|forward|tool|examples|bench|tests)/")
 
 

@@ -1,5 +1,5 @@
 // A certificate and its key, which are renewed while they are in use.
-#include "forward/tls.h"
+#include "net/tls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "forward/stream.h"
+#include "net/stream.h"
 
 namespace neliroute::forward {
 namespace {
@@ -158,7 +158,7 @@ struct Named : testing::Test {
     client.socket().connect(acceptor.local_endpoint());
     Stream owner(acceptor.accept());
     owner.async_accept_tls(identity->current(), [](Stream::Error) {});
-    EXPECT_TRUE(client.use_tls_to(trusting(certificate.string()).value(), host));
+    EXPECT_TRUE(client.use_tls_to(trusting({certificate.string(), {}, {}}).value(), host));
     std::optional<Stream::Error> told;
     client.async_connect_tls([&](Stream::Error error) {
       told = error;

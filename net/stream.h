@@ -25,9 +25,9 @@
 #include <utility>
 #include <vector>
 
-#include "forward/tls.h"
+#include "net/tls.h"
 
-namespace neliroute::forward {
+namespace neliroute {
 
 class Stream {
  public:
@@ -167,4 +167,4 @@ class Stream {
   std::vector<boost::asio::const_buffer> gathered_;  ///< what is being written
 };
 
-}  // namespace neliroute::forward
+}  // namespace neliroute

@@ -1,11 +1,11 @@
-#include "forward/exchange/await.h"
+#include "net/await.h"
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <utility>
 
-namespace neliroute::forward {
+namespace neliroute {
 
 void rethrow_other(const std::exception_ptr& thrown) {
   if (!thrown) return;
@@ -34,4 +34,4 @@ Awaitable<> await_timer(boost::asio::steady_timer& timer) {
   });
 }
 
-}  // namespace neliroute::forward
+}  // namespace neliroute

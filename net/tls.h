@@ -1,6 +1,6 @@
-// Certificates of a proxy: its own, towards clients, and those that it believes, of owners.
+// Certificates: one's own, and those that are believed, of others.
 //
-// Threads: one, that of the proxy; make() any.   Units: std::chrono.
+// Threads: one, that of the connections; make() and trusting() any.   Units: std::chrono.
 // Errors: bad_option, naming the file, what is wrong with it and what to do.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <neliroute/time.h>
 #include <string>
 
-namespace neliroute::forward {
+namespace neliroute {
 
 using TlsContextPtr = std::shared_ptr<boost::asio::ssl::context>;
 
@@ -52,11 +52,17 @@ class TlsIdentity {
   Clock::time_point look_again_;
 };
 
-/// Whom a proxy believes that it has reached: certificates of `authorities` (PEM), or of those that
-/// the system trusts if that is empty.
-[[nodiscard]] Result<TlsContextPtr> trusting(const std::string& authorities);
+/// The files of a client.
+struct TlsClientFiles {
+  /// Whom it believes that it has reached: certificates of these (PEM); empty: of those that the
+  /// system trusts.
+  std::string authorities;
+  std::string certificate;  ///< its own, with the chain; empty: it has none
+  std::string key;
+};
+[[nodiscard]] Result<TlsContextPtr> trusting(const TlsClientFiles& files);
 
 /// The certificate of the server must name it: a host name, or an address. False: it is neither.
 [[nodiscard]] bool expect_host(SSL& connection, const std::string& host);
 
-}  // namespace neliroute::forward
+}  // namespace neliroute

@@ -1,9 +1,9 @@
-#include "forward/stream.h"
+#include "net/stream.h"
 
 #include <boost/asio/post.hpp>
 #include <span>
 
-namespace neliroute::forward {
+namespace neliroute {
 
 void Stream::prepare(const TlsContextPtr& context) {
   context_ = context;
@@ -48,4 +48,4 @@ void Stream::write_some(AnyMoved moved) {
        : tcp_.async_write_some(from, std::move(moved));
 }
 
-}  // namespace neliroute::forward
+}  // namespace neliroute

@@ -1,11 +1,11 @@
-#include "forward/tls.h"
+#include "net/tls.h"
 
 #include <openssl/x509v3.h>
 
 #include <boost/asio/ip/address.hpp>
 #include <utility>
 
-namespace neliroute::forward {
+namespace neliroute {
 namespace {
 
 namespace ssl = boost::asio::ssl;
@@ -22,6 +22,24 @@ TlsContextPtr context_of(ssl::context::method method) {
   // Otherwise OpenSSL asks the terminal for a key's password, and everything waits for that.
   made->set_password_callback([](std::size_t, auto) { return std::string(); });
   return made;
+}
+
+Result<void> use_files(ssl::context& context, const std::string& certificate,
+                       const std::string& key) {
+  error_code error;
+  context.use_certificate_chain_file(certificate, error);
+  if (error) {
+    return unfit_file("the certificate", certificate,
+                      error.message() + "; expected a PEM file, its chain included");
+  }
+  context.use_private_key_file(key, ssl::context::pem, error);
+  if (error) {
+    return unfit_file("the key", key,
+                      error.message() +
+                          "; expected the PEM file of the certificate's private key, without "
+                          "a password");
+  }
+  return {};
 }
 
 }  // namespace
@@ -50,19 +68,7 @@ TlsIdentity::Changed TlsIdentity::changed_at() const {
 
 Result<TlsContextPtr> TlsIdentity::read() const {
   TlsContextPtr made = context_of(ssl::context::tls_server);
-  error_code error;
-  made->use_certificate_chain_file(certificate_, error);
-  if (error) {
-    return unfit_file("the certificate", certificate_,
-                      error.message() + "; expected a PEM file, its chain included");
-  }
-  made->use_private_key_file(key_, ssl::context::pem, error);
-  if (error) {
-    return unfit_file("the key", key_,
-                      error.message() +
-                          "; expected the PEM file of the certificate's private key, without "
-                          "a password");
-  }
+  if (auto used = use_files(*made, certificate_, key_); !used) return used.error();
   return made;
 }
 
@@ -87,19 +93,21 @@ TlsContextPtr TlsIdentity::current() {
   return context_;
 }
 
-Result<TlsContextPtr> trusting(const std::string& authorities) {
+Result<TlsContextPtr> trusting(const TlsClientFiles& files) {
   TlsContextPtr made = context_of(ssl::context::tls_client);
   made->set_verify_mode(ssl::verify_peer);
   error_code error;
-  if (authorities.empty()) {
+  if (files.authorities.empty()) {
     made->set_default_verify_paths(error);
   } else {
-    made->load_verify_file(authorities, error);
+    made->load_verify_file(files.authorities, error);
   }
   if (error) {
-    return unfit_file("the authorities' file", authorities,
+    return unfit_file("the authorities' file", files.authorities,
                       error.message() + "; expected a PEM file of certificates");
   }
+  if (files.certificate.empty()) return made;
+  if (auto used = use_files(*made, files.certificate, files.key); !used) return used.error();
   return made;
 }
 
@@ -112,4 +120,4 @@ bool expect_host(SSL& connection, const std::string& host) {
          X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size()) == 1;
 }
 
-}  // namespace neliroute::forward
+}  // namespace neliroute

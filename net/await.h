@@ -16,9 +16,9 @@
 #include <exception>
 #include <functional>
 
-#include "forward/stream.h"
+#include "net/stream.h"
 
-namespace neliroute::forward {
+namespace neliroute {
 
 template <class T = void>
 using Awaitable = boost::asio::awaitable<T>;
@@ -38,4 +38,4 @@ void rethrow_other(const std::exception_ptr& thrown);
 /// Until it expires, or is cancelled.
 [[nodiscard]] Awaitable<> await_timer(boost::asio::steady_timer& timer);
 
-}  // namespace neliroute::forward
+}  // namespace neliroute
