@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kKafka = "kafka://";
 constexpr std::string_view kEtcd = "etcd://";
+constexpr std::string_view kEtcdTls = "etcds://";
 constexpr std::string_view kMemory = "memory:";
 
 Error bad(std::string_view ledger, const std::string& why) {
@@ -66,40 +67,77 @@ std::optional<EtcdServer> etcd_server(std::string_view text) {
   return server;
 }
 
+constexpr const char* kEtcdExpected =
+    "expected servers and a prefix, as in etcd://HOST:2379,HOST:2379/PREFIX";
+
+/// ?NAME=VALUE&NAME=VALUE
+Result<void> take_query(std::string_view ledger, std::string_view query, EtcdConnection& found) {
+  while (!query.empty()) {
+    const std::string_view one = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(one.size() + 1, query.size()));
+    const auto equals = std::min(one.find('='), one.size());
+    const std::string_view name = one.substr(0, equals);
+    const std::string value(one.substr(std::min(equals + 1, one.size())));
+    std::string* const target = name == "authorities"   ? &found.authorities
+                                : name == "certificate" ? &found.certificate
+                                : name == "key"         ? &found.key
+                                                        : nullptr;
+    if (target == nullptr || value.empty() || !found.tls) {
+      return bad(ledger, "expected of ?authorities=FILE, certificate=FILE and key=FILE, with "
+                         "etcds:// only");
+    }
+    *target = value;
+  }
+  if (found.certificate.empty() == found.key.empty()) return {};
+  return bad(ledger, "a certificate and a key go together");
+}
+
+/// The name before @ leaves `servers`.
+Result<void> take_user(std::string_view shown, std::string_view& servers, EtcdConnection& found) {
+  const auto at = servers.rfind('@');
+  if (at == std::string_view::npos) return {};
+  found.user = servers.substr(0, at);
+  servers.remove_prefix(at + 1);
+  if (found.user.empty() || found.user.find(':') != std::string::npos) {
+    // What it says may be a secret.
+    return bad(std::string(shown) + "...@" + std::string(servers) + "/" + found.prefix,
+               "expected the name of a user before @; its password comes from "
+               "NELIROUTE_ETCD_PASSWORD in the environment");
+  }
+  if (const char* const password = std::getenv("NELIROUTE_ETCD_PASSWORD")) {
+    found.password = password;
+  }
+  return {};
+}
+
 Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& kafka) {
   const KafkaConnection defaults;
   if (kafka.brokers != defaults.brokers || kafka.topic != defaults.topic) {
     return bad(ledger, "`kafka.brokers` and `kafka.topic` are of Kafka; leave them out");
   }
-  constexpr const char* kExpected =
-      "expected servers and a prefix, as in etcd://HOST:2379,HOST:2379/PREFIX";
-  std::string_view rest = ledger.substr(kEtcd.size());
   EtcdConnection found;
   found.timeout = kafka.timeout;
+  found.tls = ledger.starts_with(kEtcdTls);
+  const std::string_view scheme = found.tls ? kEtcdTls : kEtcd;
+  std::string_view rest = ledger.substr(scheme.size());
+  const auto query = std::min(rest.find('?'), rest.size());
+  if (auto taken = take_query(ledger, rest.substr(std::min(query + 1, rest.size())), found);
+      !taken) {
+    return taken.error();
+  }
+  rest = rest.substr(0, query);
   const auto slash = rest.find('/');
-  if (slash == std::string_view::npos) return bad(ledger, kExpected);
+  if (slash == std::string_view::npos) return bad(ledger, kEtcdExpected);
   found.prefix = rest.substr(slash + 1);
   rest = rest.substr(0, slash);
-  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
-    found.user = rest.substr(0, at);
-    rest = rest.substr(at + 1);
-    if (found.user.empty() || found.user.find(':') != std::string::npos) {
-      // What it says may be a secret.
-      return bad(std::string(kEtcd) + "...@" + std::string(rest) + "/" + found.prefix,
-                 "expected the name of a user before @; its password comes from "
-                 "NELIROUTE_ETCD_PASSWORD in the environment");
-    }
-    if (const char* const password = std::getenv("NELIROUTE_ETCD_PASSWORD")) {
-      found.password = password;
-    }
-  }
+  if (auto taken = take_user(scheme, rest, found); !taken) return taken.error();
   if (auto fits = check_topic_name(found.prefix); !fits) return bad(ledger, fits.error().message());
-  found.shown = std::string(kEtcd) + std::string(rest) + "/" + found.prefix;
+  found.shown = std::string(scheme) + std::string(rest) + "/" + found.prefix;
   for (bool more = true; more;) {
     const auto comma = std::min(rest.find(','), rest.size());
     more = comma < rest.size();
     auto server = etcd_server(rest.substr(0, comma));
-    if (!server) return bad(ledger, kExpected);
+    if (!server) return bad(ledger, kEtcdExpected);
     found.servers.push_back(std::move(*server));
     if (more) rest.remove_prefix(comma + 1);
   }
@@ -121,7 +159,7 @@ std::string text_of(const MemoryConnection& memory) { return "memory:" + memory.
 Result<LedgerAddress> ledger_address(std::string_view ledger, const KafkaConnection& kafka) {
   if (ledger.empty()) return LedgerAddress{kafka};
   if (ledger.starts_with(kKafka)) return on_kafka(ledger, kafka);
-  if (ledger.starts_with(kEtcd)) return on_etcd(ledger, kafka);
+  if (ledger.starts_with(kEtcd) || ledger.starts_with(kEtcdTls)) return on_etcd(ledger, kafka);
   if (ledger.starts_with(kMemory)) return in_memory(ledger);
   return bad(ledger, "expected kafka://HOST:PORT,.../TOPIC, etcd://HOST:PORT,.../PREFIX, or "
                      "memory:NAME within one program");

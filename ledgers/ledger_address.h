@@ -1,5 +1,5 @@
-// Where a lane's ledger is: `kafka://HOST:PORT,.../TOPIC`, `etcd://HOST:PORT,.../PREFIX`, or
-// `memory:NAME` in the same program.
+// Where a lane's ledger is: `kafka://HOST:PORT,.../TOPIC`, `etcd://HOST:PORT,.../PREFIX`
+// (with TLS `etcds://`), or `memory:NAME` in the same program.
 //
 // Threads: pure functions, any.   Units: none.
 // Errors: bad_option, naming the text, what was expected and what to do.
@@ -33,6 +33,11 @@ struct EtcdConnection {
   std::string shown;  ///< for people: the address, without a user
   std::string user;  ///< empty: none
   std::string password;
+  bool tls = false;
+  // PEM files; empty: those that the system trusts, and no certificate of one's own.
+  std::string authorities;
+  std::string certificate;
+  std::string key;
   milliseconds timeout{10'000};  ///< of the first answer, at start
 };
 

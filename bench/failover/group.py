@@ -37,7 +37,7 @@ class Group:
                            **settings)
         self._readbacks = Readbacks() if metered else None
         self.readback_ms = {event: [] for event in PLANNED}
-        self.seat = SeatWatch(kafka, self.fleet.defaults["topic"])
+        self.seat = SeatWatch(kafka, self.fleet.topic)
         self.state = {}
         self.moves, self.peaks, self.rolling_s = [], [], []
         self.taken = {event: [] for event in TAKEN}  # seconds

@@ -28,6 +28,7 @@ from group import Group  # noqa: E402
 from harness import deps  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import tool_path  # noqa: E402
+from harness.stores.etcd_cluster import EtcdCluster  # noqa: E402
 
 # processes, roles. What we hold as 1 role is one partition: with 8 of them everybody has some.
 SHAPES = ((3, 1), (3, 256), (6, 256))
@@ -35,6 +36,8 @@ OUR_LEAST = 8
 SLOTS = 4096
 OURS = "neliroute"
 ASSIGNED = "assigner"  # ours, where a member assigns and the broker is a stock one
+ON_ETCD = "on etcd"  # the same, on an etcd of one member with its own timings
+MINE = (OURS, ASSIGNED, ON_ETCD)
 MODE = "exclusive"  # as elections promise it
 # The session at which we are set beside etcd, which has no choice of its own.
 BESIDE_ETCD_MS = 500
@@ -47,6 +50,7 @@ neliroute: a heartbeat every tenth of a session, so Kafka expels the dead one 0.
 after the kill; then one round through the log.
 assigner: neliroute on a broker without settings of ours; a member says every fifth of a session
 that it lives, so another takes it for dead 0.8 to 1 x session after the kill; then three rounds.
+on etcd: the same, where an etcd with its own timings keeps the log.
 ZooKeeper: a client that is idle pings every third of its session (half of a read timeout of 2/3),
 so the session ends 0.67 to 1 x session after the kill, rounded up to the next tick ({tick} ms).
 etcd: leases are whole seconds and last at least 3/2 x election timeout, rounded up: 2 s at its
@@ -81,18 +85,25 @@ def theirs(kind, session_ms, shape, kills, folder):
     return cell(kind.name, session_ms, shape, work)
 
 
+def store_of(system, session_ms):
+    """What keeps the log of ours."""
+    if system == ON_ETCD:
+        return EtcdCluster()
+    return KafkaBroker(session_ms=None if system == ASSIGNED else session_ms,
+                       heartbeat_ms=session_ms // 10)
+
+
 def ours(system, session_ms, shape, kills, folder):
-    """The same on a group of ours, on a broker of its own."""
+    """The same on a group of ours, on a store of its own."""
     processes, roles = shape
     partitions = max(roles, OUR_LEAST)
 
     def work(row):
         settings = {"interval": f"{session_ms // 5}ms"}
-        if system == ASSIGNED:
+        if system != OURS:
             settings.update(assignment="assigner", session=f"{session_ms}ms")
-        with KafkaBroker(session_ms=None if system == ASSIGNED else session_ms,
-                         heartbeat_ms=session_ms // 10) as kafka:
-            with Group(kafka, folder, mode=MODE, processes=processes, partitions=partitions,
+        with store_of(system, session_ms) as store:
+            with Group(store, folder, mode=MODE, processes=processes, partitions=partitions,
                        slots=SLOTS, settings=settings) as group:
                 try:
                     group.kills(kills)
@@ -115,7 +126,7 @@ def run(options, folder, keep):
         keep(theirs(elections.Etcd, None, shape, options.kills, fresh()))
     for session_ms in options.sessions:
         for shape in options.shapes:
-            for system in (OURS, ASSIGNED):
+            for system in MINE:
                 keep(ours(system, session_ms, shape, options.kills, fresh()))
             keep(theirs(elections.Zookeeper, session_ms, shape, options.kills, fresh()))
 
@@ -126,7 +137,7 @@ def add_ratios(rows):
                statistics.median(row["times_ms"]) for row in rows if row["times_ms"]}
     for row in rows:
         key = (row["session_ms"] or BESIDE_ETCD_MS, row["processes"], row["roles"])
-        if row["system"] in (OURS, ASSIGNED) or not row["times_ms"]:
+        if row["system"] in MINE or not row["times_ms"]:
             continue
         for system, name in ((OURS, "ours_over_it"), (ASSIGNED, "assigner_over_it")):
             if mine := medians.get((system, *key)):

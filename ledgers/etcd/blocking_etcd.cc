@@ -9,8 +9,8 @@ namespace neliroute {
 
 namespace asio = boost::asio;
 
-BlockingEtcd::BlockingEtcd(const EtcdConnection& connection)
-    : servers_(std::make_shared<EtcdServers>(io_.get_executor(), connection)),
+BlockingEtcd::BlockingEtcd(const EtcdConnection& connection, TlsContextPtr tls)
+    : servers_(std::make_shared<EtcdServers>(io_.get_executor(), connection, std::move(tls))),
       client_(io_.get_executor(), servers_) {}
 
 BlockingEtcd::~BlockingEtcd() {
@@ -18,8 +18,8 @@ BlockingEtcd::~BlockingEtcd() {
   servers_->names().close();
 }
 
-// A lookup of a name has no bound of its own, nor has a line of a watch: past it, the connection is
-// dropped; and who still does not end then is left.
+// A line of a watch has no bound of its own: past this one, the connection is dropped, and what
+// waits for it ends.
 template <class T>
 T BlockingEtcd::run(asio::awaitable<T> work, milliseconds within) {
   std::optional<T> result;
@@ -34,17 +34,13 @@ T BlockingEtcd::run(asio::awaitable<T> work, milliseconds within) {
   if (result) return std::move(*result);
   client_.drop();
   io_.restart();
-  io_.run_for(milliseconds{100});
-  if (result) return std::move(*result);
-  servers_->names().close();  // which ends what waits for one
-  io_.restart();
-  io_.poll();
+  io_.run_for(milliseconds{1'000});
   return result ? std::move(*result) : T{};
 }
 
 EtcdAnswer BlockingEtcd::call(std::string_view target, const boost::json::object& body,
                               milliseconds within) {
-  EtcdAnswer answer = run(client_.call(target, body, within), 2 * within);
+  EtcdAnswer answer = run(client_.call(target, body, within), 5 * within);
   if (answer.outcome == EtcdOutcome::unreachable && answer.trouble.empty()) {
     answer.trouble = "no answer in time";
   }
@@ -52,7 +48,7 @@ EtcdAnswer BlockingEtcd::call(std::string_view target, const boost::json::object
 }
 
 bool BlockingEtcd::watch(const boost::json::object& body, milliseconds within) {
-  return run(client_.watch(body, within), 2 * within);
+  return run(client_.watch(body, within), 5 * within);
 }
 
 std::optional<std::string> BlockingEtcd::next_line(milliseconds within) {

@@ -18,7 +18,7 @@ namespace neliroute {
 
 class BlockingEtcd {
  public:
-  explicit BlockingEtcd(const EtcdConnection& connection);
+  explicit BlockingEtcd(const EtcdConnection& connection, TlsContextPtr tls = nullptr);
   ~BlockingEtcd();
   BlockingEtcd(const BlockingEtcd&) = delete;
   BlockingEtcd& operator=(const BlockingEtcd&) = delete;

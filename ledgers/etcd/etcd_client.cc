@@ -4,6 +4,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/error.hpp>
@@ -19,6 +20,7 @@
 #include <utility>
 
 #include "ledgers/etcd/etcd_json.h"
+#include "net/await.h"
 
 namespace neliroute {
 namespace {
@@ -30,21 +32,35 @@ namespace json = boost::json;
 using boost::system::error_code;
 
 /// More than any page of records.
-constexpr std::uint64_t kAnswerBytesMost = std::uint64_t{256} << 20;
+constexpr std::uint64_t kAnswerBytesMost = std::uint64_t{32} << 20;
 /// Of one message of a watch, which etcd sends in parts.
-constexpr std::size_t kLineBytesMost = std::size_t{64} << 20;
+constexpr std::size_t kLineBytesMost = std::size_t{32} << 20;
 
 struct Found {
   error_code error;
   HostNames::Addresses addresses;
 };
 
-asio::awaitable<Found> find(HostNames& names, const std::string& host) {
+/// A lookup has no bound of its own: past `within` its answer is not waited for any more.
+asio::awaitable<Found> find(HostNames& names, const std::string& host,
+                            std::shared_ptr<asio::steady_timer> timer) {
   return asio::async_initiate<const asio::use_awaitable_t<>, void(Found)>(
-      [&names, host](auto handler) {
-        const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        names.find(host, [shared](const error_code& error, const HostNames::Addresses& found) {
-          (*shared)(Found{error, found});
+      [&names, host, timer = std::move(timer)](auto handler) {
+        using Handler = std::optional<decltype(handler)>;
+        const auto waiting = std::make_shared<Handler>(std::move(handler));
+        const auto answer = [waiting](Found found) {
+          if (!*waiting) return;  // the other was first
+          auto first = std::move(**waiting);
+          waiting->reset();
+          std::move(first)(std::move(found));
+        };
+        timer->async_wait([answer](const error_code& error) {
+          if (!error) answer(Found{asio::error::timed_out, {}});
+        });
+        names.find(host, [answer, timer](const error_code& error,
+                                         const HostNames::Addresses& found) {
+          timer->cancel();
+          answer(Found{error, found});
         });
       },
       asio::use_awaitable);
@@ -56,7 +72,8 @@ EtcdOutcome outcome_of(std::int64_t code, std::string_view message) {
                          kUnavailable = 14, kUnauthenticated = 16;
   switch (code) {
     case kInvalid:
-      return message.find("user name is empty") != std::string_view::npos
+      return message.find("user name is empty") != std::string_view::npos ||
+                     message.find("auth store is old") != std::string_view::npos
                  ? EtcdOutcome::unauthenticated
              : message.find("authentication failed") != std::string_view::npos
                  ? EtcdOutcome::denied
@@ -66,7 +83,9 @@ EtcdOutcome outcome_of(std::int64_t code, std::string_view message) {
     case kExhausted:
       return message.find("space") != std::string_view::npos ? EtcdOutcome::full
                                                              : EtcdOutcome::failed;
-    case kOutOfRange: return EtcdOutcome::compacted;
+    case kOutOfRange:
+      return message.find("future") != std::string_view::npos ? EtcdOutcome::ahead
+                                                              : EtcdOutcome::compacted;
     case kUnavailable: return EtcdOutcome::unreachable;
     case kUnauthenticated: return EtcdOutcome::unauthenticated;
     default: return EtcdOutcome::failed;
@@ -81,8 +100,7 @@ EtcdAnswer answer_of(unsigned status, const std::string& text) {
   parser.write_some(text, error);
   if (!error) parser.finish(error);
   const json::value value = error ? json::value() : parser.release();
-  if (!value.is_object()) {
-    answer.outcome = EtcdOutcome::failed;
+  if (!value.is_object()) {  // whoever that is, it is no etcd
     answer.trouble = "HTTP status " + std::to_string(status) +
                      " and no JSON object; expected an etcd 3.4 or later, with its JSON gateway";
     return answer;
@@ -111,6 +129,7 @@ void EtcdClient::drop() {
 
 void EtcdClient::close() {
   closed_ = true;
+  if (lookup_) lookup_->cancel();
   drop();
 }
 
@@ -119,9 +138,17 @@ EtcdAnswer EtcdClient::gone(Error error) {
   const EtcdServer& server = servers_->at(server_);
   answer.trouble = server.host + ":" + server.port + ": " +
                    (error == beast::error::timeout ? "no answer in time" : error.message());
+  if (!refusal_.empty()) answer.trouble += " (" + std::exchange(refusal_, {}) + ")";
   drop();
-  if (!closed_) servers_->leave(server_);
+  // Whoever dropped it itself has nothing against the server.
+  const bool own = error == asio::error::operation_aborted || error == asio::error::bad_descriptor;
+  if (!closed_ && !own) servers_->leave(server_);
   return answer;
+}
+
+void EtcdClient::leave() {
+  drop();
+  servers_->leave(server_);
 }
 
 asio::awaitable<EtcdClient::Error> EtcdClient::connect(milliseconds within) {
@@ -129,7 +156,8 @@ asio::awaitable<EtcdClient::Error> EtcdClient::connect(milliseconds within) {
   if (stream_ && stream_->socket().is_open()) co_return Error{};
   server_ = servers_->current();
   const EtcdServer server = servers_->at(server_);
-  const Found found = co_await find(servers_->names(), server.host);
+  lookup_ = std::make_shared<asio::steady_timer>(strand_, within);
+  const Found found = co_await find(servers_->names(), server.host, lookup_);
   if (closed_) co_return asio::error::operation_aborted;
   if (found.error) co_return found.error;
   std::vector<asio::ip::tcp::endpoint> endpoints;
@@ -140,13 +168,25 @@ asio::awaitable<EtcdClient::Error> EtcdClient::connect(milliseconds within) {
   stream_.emplace(strand_);
   stream_->expires_after(within);
   Error error;
-  co_await stream_->async_connect(endpoints, asio::redirect_error(asio::use_awaitable, error));
+  co_await stream_->tcp().async_connect(endpoints,
+                                        asio::redirect_error(asio::use_awaitable, error));
   if (error) {
     servers_->names().doubt(server.host);
     co_return error;
   }
   stream_->socket().set_option(asio::ip::tcp::no_delay(true), error);
-  co_return Error{};
+  if (servers_->tls()) error = co_await shake_hands(server.host);
+  co_return error;
+}
+
+asio::awaitable<EtcdClient::Error> EtcdClient::shake_hands(const std::string& host) {
+  if (!stream_->use_tls_to(servers_->tls(), host)) co_return asio::error::invalid_argument;
+  std::function<void(Stream::Moved)> start = [this](Stream::Moved then) {
+    stream_->async_connect_tls([then = std::move(then)](Error error) { then(error, 0); });
+  };
+  const Outcome done = co_await await_moved(std::move(start));
+  if (done.error) refusal_ = stream_->refusal();
+  co_return done.error;
 }
 
 asio::awaitable<EtcdClient::Error> EtcdClient::send(std::string_view target,
@@ -178,9 +218,8 @@ asio::awaitable<EtcdAnswer> EtcdClient::ask(std::string_view target, const json:
                             asio::redirect_error(asio::use_awaitable, error));
   if (error) co_return gone(error);
   EtcdAnswer answer = answer_of(parser.get().result_int(), parser.get().body());
-  const bool left = answer.outcome == EtcdOutcome::unreachable;  // it has no leader
-  if (left || !parser.keep_alive()) drop();
-  if (left) servers_->leave(server_);
+  if (answer.outcome == EtcdOutcome::unreachable) leave();  // it has no leader, or is no etcd
+  if (!parser.keep_alive()) drop();
   co_return answer;
 }
 

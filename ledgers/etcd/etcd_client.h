@@ -6,8 +6,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/json/object.hpp>
@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "ledgers/etcd/etcd_servers.h"
+#include "net/stream.h"
 
 namespace neliroute {
 
@@ -30,11 +31,12 @@ inline constexpr milliseconds kEtcdRetry{100};
 
 enum class EtcdOutcome : std::uint8_t {
   ok,
-  unreachable,      ///< no answer: nobody knows whether it was carried out
+  unreachable,      ///< no answer of an etcd: nobody knows whether it was carried out
   unauthenticated,  ///< the token is not known, or there is none
   denied,           ///< no right to do that
   full,             ///< the quota is used up
   compacted,        ///< the revision that was asked for is not kept any more
+  ahead,            ///< there is no such revision yet
   no_lease,         ///< the lease is over
   failed,           ///< anything else
 };
@@ -60,6 +62,8 @@ class EtcdClient {
   [[nodiscard]] boost::asio::awaitable<std::optional<std::string>> next_line();
   /// Drops the connection: what is awaited ends soon. The next request makes another one.
   void drop();
+  /// The same, to another server: what this one answered is nothing that an etcd answers.
+  void leave();
   /// The same, and makes no other.
   void close();
 
@@ -69,6 +73,8 @@ class EtcdClient {
       boost::beast::http::parser<false, boost::beast::http::buffer_body>;
 
   [[nodiscard]] boost::asio::awaitable<Error> connect(milliseconds within);
+  /// Of what is connected.
+  [[nodiscard]] boost::asio::awaitable<Error> shake_hands(const std::string& host);
   [[nodiscard]] boost::asio::awaitable<Error> send(std::string_view target,
                                                    const boost::json::object& body,
                                                    milliseconds within);
@@ -81,7 +87,9 @@ class EtcdClient {
   boost::asio::any_io_executor strand_;
   std::shared_ptr<EtcdServers> servers_;
   std::size_t server_ = 0;  ///< that `stream_` is connected to
-  std::optional<boost::beast::tcp_stream> stream_;
+  std::shared_ptr<boost::asio::steady_timer> lookup_;  ///< ends the wait for a name
+  std::optional<Stream> stream_;
+  std::string refusal_;  ///< of the server's certificate, if that was why it was left
   boost::beast::flat_buffer buffer_;
   std::optional<WatchParser> watched_;
   std::string text_;  ///< what of the watch was read and not handed out

@@ -13,6 +13,9 @@ namespace {
 
 namespace json = boost::json;
 
+/// Positions are exact as JSON's numbers, too (P1).
+constexpr std::int64_t kRevisionMost = (std::int64_t{1} << 53) - 2;
+
 const json::array* array_at(const json::object& object, std::string_view name) {
   const json::value* const value = object.if_contains(name);
   return value == nullptr ? nullptr : value->if_array();
@@ -33,7 +36,9 @@ std::optional<EtcdKeyValue> key_value(const json::object& object) {
   auto key = bytes_of_base64(text_at(object, "key"));
   auto value = bytes_of_base64(text_at(object, "value"));
   const auto revision = number_at(object, "mod_revision");
-  if (!key || !value || !revision) return std::nullopt;
+  if (!key || !value || !revision || *revision < 0 || *revision > kRevisionMost) {
+    return std::nullopt;
+  }
   return EtcdKeyValue{std::move(*key), std::move(*value), *revision};
 }
 
@@ -84,6 +89,13 @@ json::object unchanged_since(std::string_view key, std::int64_t revision) {
           {"mod_revision", std::to_string(revision)}};
 }
 
+json::object has_value(std::string_view key, std::string_view value) {
+  return {{"key", base64(key)},
+          {"target", "VALUE"},
+          {"result", "EQUAL"},
+          {"value", base64(value)}};
+}
+
 json::object transaction(json::array compare, json::array success, json::array failure) {
   return {{"compare", std::move(compare)},
           {"success", std::move(success)},
@@ -120,7 +132,7 @@ std::optional<EtcdHeader> header_of(const json::object& answer) {
   const json::object* const header = object_at(answer, "header");
   if (header == nullptr) return std::nullopt;
   const auto revision = number_at(*header, "revision");
-  if (!revision || *revision < 0) return std::nullopt;
+  if (!revision || *revision < 0 || *revision > kRevisionMost) return std::nullopt;
   return EtcdHeader{text_at(*header, "cluster_id"), *revision};
 }
 
@@ -170,7 +182,9 @@ std::optional<EtcdWatched> watched_in(std::string_view line) {
   const json::object* const result = object_at(parsed.get_object(), "result");
   if (result == nullptr) return std::nullopt;
   const auto compacted = number_at(*result, "compact_revision");
-  if (!compacted) return std::nullopt;
+  const auto header = header_of(*result);
+  if (!compacted || !header) return std::nullopt;
+  watched.cluster = header->cluster;
   watched.compacted_to = *compacted;
   if (flag_at(*result, "canceled")) watched.ended = text_at(*result, "cancel_reason");
   const json::array* const events = array_at(*result, "events");

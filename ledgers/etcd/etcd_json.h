@@ -42,6 +42,8 @@ struct EtcdRange {
                                                 std::int64_t lease = 0);
 /// That the key was last changed at this revision; 0: that there is none.
 [[nodiscard]] boost::json::object unchanged_since(std::string_view key, std::int64_t revision);
+/// That this is its value.
+[[nodiscard]] boost::json::object has_value(std::string_view key, std::string_view value);
 [[nodiscard]] boost::json::object transaction(boost::json::array compare,
                                               boost::json::array success,
                                               boost::json::array failure = {});
@@ -77,6 +79,7 @@ struct EtcdCommitted {
 
 /// One message of a watch.
 struct EtcdWatched {
+  std::string cluster;  ///< whose it is
   std::vector<EtcdKeyValue> puts;
   /// It is over: why.
   std::optional<std::string> ended;

@@ -8,17 +8,17 @@
 namespace neliroute {
 
 EtcdLedger::EtcdLedger(boost::asio::any_io_executor strand, const EtcdConnection& connection,
-                       const EtcdLedgerOptions& options)
+                       TlsContextPtr tls, const EtcdLedgerOptions& options)
     : strand_(std::move(strand)),
       deadline_(strand_),
-      servers_(std::make_shared<EtcdServers>(strand_, connection)) {
+      servers_(std::make_shared<EtcdServers>(strand_, connection, std::move(tls))) {
   const EtcdKeys keys(connection.prefix);
   writer_ = std::make_shared<EtcdWriter>(
       strand_, servers_, keys, EtcdWriterOptions{options.id, options.lease, options.kept});
   for (std::uint32_t log = 0; log < options.logs; ++log) {
     tails_.push_back(std::make_shared<EtcdTail>(
         strand_, servers_, keys,
-        EtcdTailOptions{Log{log}, options.lease, options.watcher, options.logs}));
+        EtcdTailOptions{Log{log}, options.lease, options.watcher}));
   }
 }
 
@@ -37,6 +37,9 @@ void EtcdLedger::start(EventSink events, NoticeSink notices) {
       },
       [this](const Error& error) {
         if (const auto refused = refused_) refused(error);
+      },
+      [this] {
+        for (const auto& tail : tails_) tail->doubt();
       });
   for (const auto& tail : tails_) {
     tail->start([this](const Event& event) { emit(event); });
@@ -56,7 +59,8 @@ void EtcdLedger::reread(const RereadRequest& request) {
 }
 
 void EtcdLedger::emit(const Event& event) {
-  if (events_) events_(event, boot_now());
+  const EventSink events = events_;  // which may close this
+  if (events) events(event, boot_now());
 }
 
 // From now on nothing calls back into this, whatever is still under way.

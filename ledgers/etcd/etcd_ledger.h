@@ -29,7 +29,7 @@ struct EtcdLedgerOptions {
 class EtcdLedger final : public Ledger {
  public:
   EtcdLedger(boost::asio::any_io_executor strand, const EtcdConnection& connection,
-             const EtcdLedgerOptions& options);
+             TlsContextPtr tls, const EtcdLedgerOptions& options);
   /// On the strand, but not from inside its own events.
   ~EtcdLedger() override;
 

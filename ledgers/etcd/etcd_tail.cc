@@ -6,8 +6,6 @@
 #include <charconv>
 #include <neliroute/clock.h>
 
-#include "ledgers/etcd/etcd_identity.h"
-
 namespace neliroute {
 namespace {
 
@@ -17,6 +15,8 @@ namespace json = boost::json;
 constexpr milliseconds kForEver{3'600'000};
 /// Records at a time: what the gateway receives of its server must not exceed 4 MiB.
 constexpr std::int64_t kPage = 48;
+/// In so many leases, at least once, it asks whether these are still the same logs.
+constexpr int kProofs = 5;
 
 }  // namespace
 
@@ -58,14 +58,19 @@ void EtcdTail::restart() {
 }
 
 void EtcdTail::reread(const RereadRequest& request) {
-  rereads_.push_back(request);
+  reread_ = request;
+  guard_pause_.cancel();
+}
+
+void EtcdTail::doubt() {
+  proved_ = kLongAgo;
   guard_pause_.cancel();
 }
 
 void EtcdTail::close() {
   closed_ = true;
   happened_ = nullptr;
-  rereads_.clear();
+  reread_.reset();
   reading_pause_.cancel();
   guard_pause_.cancel();
   reader_.close();
@@ -85,10 +90,11 @@ void EtcdTail::lose(GapReason reason) {
   emit(GapFound{options_.log, reason});
 }
 
-void EtcdTail::on_trouble(const EtcdAnswer& answer) {
+void EtcdTail::report(EtcdOutcome kind, const std::string& text) {
   if (closed_) return;
-  servers_->report(static_cast<int>(answer.outcome), Severity::error,
-                   "etcd: the log cannot be read: " + answer.trouble, boot_now());
+  servers_->report("tail", static_cast<int>(kind), Severity::error,
+                   "etcd: log " + std::to_string(options_.log.value()) + " cannot be read: " + text,
+                   boot_now());
 }
 
 asio::awaitable<void> EtcdTail::pause(asio::steady_timer& timer, milliseconds at_most) {
@@ -114,18 +120,27 @@ asio::awaitable<std::optional<EtcdTail::Looked>> EtcdTail::look(EtcdClient& clie
   const milliseconds patience = std::max(options_.lease / 2, kEtcdAttemptLeast);
   const EtcdAnswer answer =
       co_await client.call("/v3/kv/txn", transaction({}, std::move(operations)), patience);
-  std::optional<EtcdCommitted> committed;
-  if (answer.ok()) committed = committed_in(answer.body);
-  if (!committed || committed->found.size() != ranges.size() + 1) {
-    if (answer.outcome != EtcdOutcome::compacted) on_trouble(answer);
-    co_return std::nullopt;
+  co_return looked_in(client, answer, ranges.size());
+}
+
+std::optional<EtcdTail::Looked> EtcdTail::looked_in(EtcdClient& client, const EtcdAnswer& answer,
+                                                    std::size_t ranges) {
+  if (!answer.ok()) {
+    report(answer.outcome, answer.trouble);
+    return std::nullopt;
+  }
+  auto committed = committed_in(answer.body);
+  if (!committed || committed->found.size() != ranges + 1) {
+    report(EtcdOutcome::failed, "an answer that is none of etcd 3.4 or later");
+    client.leave();
+    return std::nullopt;
   }
   Looked looked;
   looked.header = std::move(committed->header);
   if (!committed->found[0].keys.empty()) looked.identity = committed->found[0].keys[0].value;
   committed->found.erase(committed->found.begin());
   looked.found = std::move(committed->found);
-  co_return looked;
+  return looked;
 }
 
 asio::awaitable<void> EtcdTail::read() {
@@ -148,7 +163,6 @@ asio::awaitable<void> EtcdTail::read() {
   }
 }
 
-// A member makes the logs anew where they are gone: those that were there are a gap by then.
 asio::awaitable<std::optional<EtcdTail::Looked>> EtcdTail::look_for_start() {
   EtcdRange begun;
   begun.key = keys_.begun(options_.log);
@@ -157,12 +171,11 @@ asio::awaitable<std::optional<EtcdTail::Looked>> EtcdTail::look_for_start() {
   std::vector<EtcdRange> ranges{begun};
   if (!options_.watcher) ranges.push_back(first);
   std::optional<Looked> looked = co_await look(reader_, ranges);
-  if (!looked || !looked->identity.empty() || options_.watcher || closed_) co_return looked;
-  const EtcdAnswer made = co_await reader_.call(
-      "/v3/kv/txn", make_identity(keys_, options_.logs),
-      std::max(options_.lease / 2, kEtcdAttemptLeast));
-  if (!made.ok()) on_trouble(made);
-  co_return std::nullopt;  // and look again
+  if (looked && looked->identity.empty() && !closed_) {
+    report(EtcdOutcome::ok, "the key " + keys_.identity() + " is gone, and so are the logs; a "
+                            "process that starts makes them anew");
+  }
+  co_return looked;
 }
 
 asio::awaitable<bool> EtcdTail::read_pages(std::vector<EtcdKeyValue>& records,
@@ -199,11 +212,12 @@ asio::awaitable<void> EtcdTail::begin() {
 void EtcdTail::deliver_start(const Looked& looked, std::vector<EtcdKeyValue> records) {
   const std::uint64_t turn = turn_;
   const std::int64_t end = looked.header.revision + 1;
-  identity_ = looked.identity;
+  servers_->logs() = identity_ = looked.identity;
   cluster_ = looked.header.cluster;
   running_ = true;
+  last_ = {};
   next_ = records.empty() ? end : records.front().revision;
-  heard_ = boot_now();
+  heard_ = proved_ = boot_now();
   const bool begun = !looked.found[0].keys.empty();
   const Below below = !begun              ? Below::nothing
                       : options_.watcher ? Below::older
@@ -219,41 +233,91 @@ void EtcdTail::deliver_start(const Looked& looked, std::vector<EtcdKeyValue> rec
 }
 
 void EtcdTail::deliver(const EtcdKeyValue& stored) {
-  if (stored.revision < next_) return;  // it was delivered, or another one at its position
+  if (stored.revision < next_) {
+    // It was said that none was there: one that was deleted in between.
+    if (stored.revision > last_.revision) lose(GapReason::truncated);
+    return;
+  }
   next_ = stored.revision + 1;
+  last_ = stored;
   missed_.reset();
   const auto [stamped, text] = stamped_value(stored.value);
   const Decoded value = decode_record(text);
   emit(Received{options_.log, stored.revision, stamped, false, &value});
 }
 
-// The watch, until it breaks. It begins with whether this is still the same store.
+// The watch, until it breaks.
 asio::awaitable<void> EtcdTail::follow() {
   const std::uint64_t turn = turn_;
-  std::optional<Looked> looked = co_await look(reader_, {});
-  if (!looked || turn != turn_ || closed_ || !is_same(*looked)) co_return;
+  const bool same = co_await check_last();
+  if (!same || closed_ || turn != turn_) co_return;
   const milliseconds patience = std::max(options_.lease / 2, kEtcdAttemptLeast);
   const bool open =
       co_await reader_.watch(watch_request(keys_.records(options_.log), next_), patience);
-  if (!open) co_return;
+  if (!open || closed_ || turn != turn_) co_return;
   heard_ = boot_now();
+  watching_ = true;
+  missed_.reset();
   while (!closed_ && turn == turn_) {
     std::optional<std::string> line = co_await reader_.next_line();
     if (!line || closed_ || turn != turn_) break;
     heard_ = boot_now();
     if (!take(*line)) break;
   }
+  watching_ = false;
   reader_.drop();
+}
+
+// A store that was restored, and has got as far again since then, has another record there, or
+// none. What was overwritten is still there as of where this has read to, unless that is compacted:
+// then the watch could not go on either.
+asio::awaitable<bool> EtcdTail::check_last() {
+  const std::uint64_t turn = turn_;
+  const std::int64_t next = next_;
+  const EtcdKeyValue last = last_;
+  EtcdRange there = all_records();
+  there.as_of = next - 1;
+  there.changed_from = there.changed_to = std::max<std::int64_t>(last.revision, 1);
+  EtcdRange identity;
+  identity.key = keys_.identity();
+  const milliseconds patience = std::max(options_.lease / 2, kEtcdAttemptLeast);
+  json::array operations;
+  operations.push_back(range_operation(identity));
+  operations.push_back(range_operation(there));
+  const EtcdAnswer answer =
+      co_await reader_.call("/v3/kv/txn", transaction({}, std::move(operations)), patience);
+  if (closed_ || turn != turn_) co_return false;
+  if (answer.outcome == EtcdOutcome::compacted || answer.outcome == EtcdOutcome::ahead) {
+    lose(answer.outcome == EtcdOutcome::ahead ? GapReason::truncated : GapReason::out_of_range);
+    co_return false;
+  }
+  const std::optional<Looked> looked = looked_in(reader_, answer, 1);
+  if (!looked || !is_same(*looked, next)) co_return false;
+  if (last.revision == 0) co_return true;
+  const auto& keys = looked->found[0].keys;
+  const bool found = std::any_of(keys.begin(), keys.end(), [&](const EtcdKeyValue& one) {
+    return one.key == last.key && one.value == last.value;
+  });
+  if (!found) lose(GapReason::changed);
+  co_return found;
 }
 
 bool EtcdTail::take(const std::string& line) {
   const std::uint64_t turn = turn_;
   const auto watched = watched_in(line);
-  if (!watched) return false;
+  if (!watched) {
+    report(EtcdOutcome::failed, "a message that is none of etcd 3.4 or later");
+    return false;
+  }
   if (watched->ended && watched->compacted_to > 0) {
     lose(GapReason::out_of_range);
     return false;
   }
+  if (!watched->cluster.empty() && watched->cluster != cluster_) {
+    lose(GapReason::replaced);
+    return false;
+  }
+  if (watched->ended) report(EtcdOutcome::failed, "its watch has ended: " + *watched->ended);
   for (const EtcdKeyValue& put : watched->puts) {
     if (closed_ || turn != turn_) return false;
     deliver(put);
@@ -261,33 +325,33 @@ bool EtcdTail::take(const std::string& line) {
   return !watched->ended;
 }
 
-bool EtcdTail::is_same(const Looked& looked) {
+bool EtcdTail::is_same(const Looked& looked, std::int64_t next) {
   if (looked.identity != identity_ || looked.header.cluster != cluster_) {
     lose(looked.identity.empty() ? GapReason::missing : GapReason::replaced);
     return false;
   }
-  if (looked.header.revision + 1 < next_) {
+  if (looked.header.revision + 1 < next) {
     lose(GapReason::truncated);
     return false;
   }
+  proved_ = boot_now();
   return true;
 }
 
 asio::awaitable<void> EtcdTail::guard() {
   while (!closed_) {
-    if (!rereads_.empty()) {
-      const RereadRequest request = rereads_.front();
+    if (reread_) {
+      const RereadRequest request = *reread_;
       const bool answered = co_await answer(request);
       if (closed_) co_return;
-      if (answered && !rereads_.empty()) rereads_.pop_front();
+      if (answered && reread_ && reread_->question == request.question) reread_.reset();
       if (!answered) co_await pause(guard_pause_, kEtcdRetry);
-      continue;
     }
-    if (running_ && boot_now() >= later(heard_, options_.lease / 2)) co_await probe();
+    const LocalTime due = std::min(later(heard_, options_.lease / 2),
+                                   later(proved_, kProofs * options_.lease));
+    if (running_ && boot_now() >= due) co_await probe();
     if (closed_) co_return;
-    if (rereads_.empty()) {
-      co_await pause(guard_pause_, std::max(options_.lease / 4, kEtcdAttemptLeast));
-    }
+    if (!reread_) co_await pause(guard_pause_, std::max(options_.lease / 4, kEtcdAttemptLeast));
   }
 }
 
@@ -301,11 +365,11 @@ asio::awaitable<void> EtcdTail::probe() {
   newer.limit = 1;
   std::vector<EtcdRange> ranges{newer};
   std::optional<Looked> looked = co_await look(asker_, ranges);
-  if (!looked || closed_ || turn != turn_ || !running_ || next != next_) co_return;
-  if (!is_same(*looked)) co_return;
+  if (!looked || closed_ || turn != turn_ || !running_) co_return;
+  if (!is_same(*looked, next) || next != next_) co_return;
   if (!looked->found[0].keys.empty()) {
     if (!missed_) missed_ = boot_now();
-    if (boot_now() >= later(*missed_, options_.lease / 4)) {
+    if (watching_ && boot_now() >= later(*missed_, options_.lease / 4)) {
       missed_.reset();
       reader_.drop();
     }
@@ -325,18 +389,20 @@ asio::awaitable<bool> EtcdTail::answer(RereadRequest request) {
   there.changed_from = there.changed_to = std::max<std::int64_t>(request.offset, 1);
   there.limit = 1;
   std::vector<EtcdRange> ranges{there};
+  const std::uint64_t turn = turn_;
+  const std::int64_t next = next_;
   std::optional<Looked> now = co_await look(asker_, ranges);
-  if (!now || closed_) co_return false;
-  if (running_ && !is_same(*now)) co_return true;
+  if (!now || closed_ || turn != turn_) co_return false;
+  if (running_ && !is_same(*now, next)) co_return true;
   Reread found{request.log, request.question, request.offset, std::nullopt};
   std::vector<EtcdKeyValue> keys = std::move(now->found[0].keys);
   if (request.offset > 0 && keys.empty() && request.offset <= now->header.revision) {
     there.as_of = request.offset;
     const EtcdAnswer then = co_await asker_.call("/v3/kv/range", json_of(there),
                                                  std::max(options_.lease / 2, kEtcdAttemptLeast));
-    if (closed_) co_return false;
+    if (closed_ || turn != turn_) co_return false;
     if (!then.ok() && then.outcome != EtcdOutcome::compacted) {
-      on_trouble(then);
+      report(then.outcome, then.trouble);
       co_return false;
     }
     if (auto old = found_in(then.body)) keys = std::move(old->keys);

@@ -8,7 +8,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <neliroute/ids.h>
@@ -29,9 +28,8 @@ namespace neliroute {
 struct EtcdTailOptions {
   Log log;
   milliseconds lease{0};  ///< T
-  /// It reads from the end, and makes no logs where they are gone.
+  /// It reads from the end.
   bool watcher = false;
-  std::uint32_t logs = 1;  ///< of those that it would make
 };
 
 class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
@@ -43,7 +41,10 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
 
   void start(Happened happened);
   void restart();
+  /// Only the newest request of a log matters.
   void reread(const RereadRequest& request);
+  /// These may be other logs than those that are read: it asks soon.
+  void doubt();
   void close();
 
  private:
@@ -53,12 +54,6 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
     std::string identity;  ///< empty: there are no logs
     std::vector<EtcdFound> found;
   };
-  struct Stored {
-    std::int64_t position;
-    BrokerTime stamped;
-    Decoded value;
-  };
-
   // What reads: the history, then a watch.
   [[nodiscard]] boost::asio::awaitable<void> read();
   [[nodiscard]] boost::asio::awaitable<void> begin();
@@ -66,6 +61,8 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   [[nodiscard]] boost::asio::awaitable<bool> read_pages(std::vector<EtcdKeyValue>& records,
                                                         std::int64_t as_of);
   [[nodiscard]] boost::asio::awaitable<void> follow();
+  /// Whether what was read last still stands where it was read, in the same logs.
+  [[nodiscard]] boost::asio::awaitable<bool> check_last();
   void deliver_start(const Looked& looked, std::vector<EtcdKeyValue> records);
   void deliver(const EtcdKeyValue& stored);
   /// False: the watch has ended.
@@ -78,14 +75,17 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   [[nodiscard]] boost::asio::awaitable<bool> answer(RereadRequest request);
   [[nodiscard]] boost::asio::awaitable<std::optional<Looked>> look(EtcdClient& client,
                                                                    std::vector<EtcdRange> ranges);
+  /// Who answers what no etcd does is left.
+  [[nodiscard]] std::optional<Looked> looked_in(EtcdClient& client, const EtcdAnswer& answer,
+                                                std::size_t ranges);
 
   [[nodiscard]] boost::asio::awaitable<void> pause(boost::asio::steady_timer& timer,
                                                    milliseconds at_most);
   [[nodiscard]] EtcdRange all_records() const;
-  /// Emits a gap if that is not the store that was read.
-  [[nodiscard]] bool is_same(const Looked& looked);
+  /// Emits a gap if that is not the store that was read, up to `next` when it was asked.
+  [[nodiscard]] bool is_same(const Looked& looked, std::int64_t next);
   void lose(GapReason reason);
-  void on_trouble(const EtcdAnswer& answer);
+  void report(EtcdOutcome kind, const std::string& text);
   void emit(const Event& event);
 
   boost::asio::any_io_executor strand_;
@@ -101,12 +101,15 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   bool running_ = false;  ///< it was started: `next_` is known
   std::uint64_t turn_ = 0;  ///< counts starts: what was begun before one is void
   std::int64_t next_ = 0;
+  EtcdKeyValue last_;  ///< that was delivered; position 0: none
   std::string identity_;  ///< of the logs that are read
   std::string cluster_;
-  LocalTime heard_ = kLongAgo;  ///< when the watch said something
+  bool watching_ = false;
+  LocalTime heard_ = kLongAgo;   ///< when the watch said something
+  LocalTime proved_ = kLongAgo;  ///< when these were known to be the same logs
   /// At that time a probe saw what the watch had not delivered.
   std::optional<LocalTime> missed_;
-  std::deque<RereadRequest> rereads_;
+  std::optional<RereadRequest> reread_;
   bool closed_ = false;
 };
 

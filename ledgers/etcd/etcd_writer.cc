@@ -37,9 +37,10 @@ EtcdWriter::EtcdWriter(asio::any_io_executor strand, std::shared_ptr<EtcdServers
       keys_(std::move(keys)),
       options_(options) {}
 
-void EtcdWriter::start(Written written, Refused refused) {
+void EtcdWriter::start(Written written, Refused refused, Doubted doubted) {
   written_ = std::move(written);
   refused_ = std::move(refused);
+  doubted_ = std::move(doubted);
   run_apart(strand_, [self = shared_from_this()] { return self->run(); });
 }
 
@@ -76,6 +77,7 @@ void EtcdWriter::close() {
   closed_ = true;
   written_ = nullptr;
   refused_ = nullptr;
+  doubted_ = nullptr;
   finished_ = nullptr;
   pending_.clear();
   pause_.cancel();
@@ -93,11 +95,15 @@ asio::awaitable<void> EtcdWriter::pause(milliseconds at_most) {
 milliseconds EtcdWriter::patience(LocalTime due) const {
   const milliseconds attempt = std::max(options_.lease / 4, kEtcdAttemptLeast);
   const auto left = std::chrono::duration_cast<milliseconds>(due - boot_now());
-  return std::clamp(left, milliseconds{1}, attempt);
+  return std::clamp(left, kEtcdAttemptLeast, attempt);
 }
 
 asio::awaitable<void> EtcdWriter::run() {
   while (!closed_) {
+    if (lease_ != 0 && boot_now() >= lease_due_) {
+      co_await keep_lease();
+      continue;
+    }
     if (!pending_.empty()) {
       Pending first = pending_.front();
       co_await append(std::move(first));
@@ -107,10 +113,6 @@ asio::awaitable<void> EtcdWriter::run() {
       // It may end this.
       const auto done = std::exchange(finished_, nullptr);
       done();
-      continue;
-    }
-    if (lease_ != 0 && boot_now() >= lease_due_) {
-      co_await keep_lease();
       continue;
     }
     const milliseconds until_due =
@@ -133,15 +135,13 @@ asio::awaitable<void> EtcdWriter::keep_lease() {
     co_return;
   }
   const json::object* const result = object_at(answer.body, "result");
-  if (result == nullptr || number_at(*result, "TTL").value_or(0) == 0) {
-    lease_ = 0;
-    co_return;
-  }
-  lease_due_ = later(boot_now(), options_.kept / 3);
+  if (result != nullptr && number_at(*result, "TTL").value_or(0) == 0) lease_ = 0;
+  lease_due_ = later(boot_now(), result == nullptr ? options_.lease / 2 : options_.kept / 3);
 }
 
-asio::awaitable<std::int64_t> EtcdWriter::grant(milliseconds kept, LocalTime due) {
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(kept).count();
+// Twice as long: what is written just before a lease is kept alive again is kept long enough.
+asio::awaitable<std::int64_t> EtcdWriter::grant(LocalTime due) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(2 * options_.kept).count();
   json::object body{{"TTL", std::to_string(seconds)}};
   const EtcdAnswer answer =
       co_await client_.call("/v3/lease/grant", std::move(body), patience(due));
@@ -159,20 +159,23 @@ json::object EtcdWriter::request_for(const Pending& pending, std::int64_t lease)
   }
   EtcdRange moved;
   moved.key = writer;
-  return transaction({unchanged_since(writer, writer_revision_)}, std::move(success),
-                     {range_operation(moved)});
+  EtcdRange identity;
+  identity.key = keys_.identity();
+  return transaction(
+      {unchanged_since(writer, writer_revision_), has_value(keys_.identity(), servers_->logs())},
+      std::move(success), {range_operation(moved), range_operation(identity)});
 }
 
 asio::awaitable<void> EtcdWriter::append(Pending pending) {
   if (lease_ == 0) {
-    lease_ = co_await grant(options_.kept, pending.due);
+    lease_ = co_await grant(pending.due);
     lease_due_ = later(boot_now(), options_.kept / 3);
   }
   std::int64_t lease = lease_;
   // Nobody keeps it alive: what is not replaced shall vanish although its writer lives.
-  if (lease_ != 0 && pending.lasting) lease = co_await grant(2 * options_.kept, pending.due);
+  if (lease_ != 0 && pending.lasting) lease = co_await grant(pending.due);
   while (!closed_ && waits(pending.number)) {
-    if (lease == 0) {
+    if (lease == 0 || servers_->logs().empty()) {
       co_await pause(kEtcdRetry);
       co_return;  // run() begins again
     }
@@ -181,12 +184,19 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
     if (closed_) co_return;
     if (answer.ok()) {
       const auto committed = committed_in(answer.body);
-      if (committed) take(pending, *committed);
+      if (committed && (committed->succeeded || committed->found.size() == 2)) {
+        take(pending, *committed);
+        continue;
+      }
+      client_.leave();
+      report("an answer that is none of etcd 3.4 or later", EtcdOutcome::failed);
+      co_await pause(kEtcdRetry);
       continue;
     }
     on_trouble(answer);
     if (answer.outcome == EtcdOutcome::no_lease) {
       lease_ = 0;
+      co_await pause(kEtcdRetry);
       co_return;
     }
     if (answer.outcome != EtcdOutcome::unreachable) {
@@ -204,10 +214,16 @@ void EtcdWriter::take(const Pending& pending, const EtcdCommitted& committed) {
     writer_revision_ = committed.header.revision;
     position = writer_revision_;
   } else {
-    const bool is_there = !committed.found.empty() && !committed.found[0].keys.empty();
-    writer_revision_ = is_there ? committed.found[0].keys[0].revision : 0;
-    if (is_there && number_in(committed.found[0].keys[0].value) == pending.number) {
-      position = writer_revision_;
+    const auto& moved = committed.found[0].keys;
+    const auto& logs = committed.found[1].keys;
+    writer_revision_ = moved.empty() ? 0 : moved[0].revision;
+    if (!moved.empty() && number_in(moved[0].value) == pending.number) position = writer_revision_;
+    if (!position && (logs.empty() || logs[0].value != servers_->logs())) {
+      begun_.clear();
+      const auto doubted = doubted_;
+      answer(pending.number, std::nullopt);
+      if (doubted) doubted();
+      return;
     }
   }
   if (!position) return;  // once more, as it is now
@@ -216,9 +232,11 @@ void EtcdWriter::take(const Pending& pending, const EtcdCommitted& committed) {
   answer(pending.number, position);
 }
 
-void EtcdWriter::on_trouble(const EtcdAnswer& answer) {
-  servers_->report(static_cast<int>(answer.outcome), Severity::error,
-                   "etcd: a record cannot be written: " + answer.trouble, boot_now());
+void EtcdWriter::on_trouble(const EtcdAnswer& answer) { report(answer.trouble, answer.outcome); }
+
+void EtcdWriter::report(const std::string& text, EtcdOutcome outcome) {
+  servers_->report("writer", static_cast<int>(outcome), Severity::error,
+                   "etcd: a record cannot be written: " + text, boot_now());
 }
 
 void EtcdWriter::refuse(const Pending& pending, const EtcdAnswer& refusal) {
@@ -226,7 +244,7 @@ void EtcdWriter::refuse(const Pending& pending, const EtcdAnswer& refusal) {
                         refusal.outcome == EtcdOutcome::unauthenticated;
   const auto refused = refused_;
   answer(pending.number, std::nullopt);
-  if (is_final && !ever_stored_ && refused) {
+  if (is_final && !ever_stored_ && refused && !std::exchange(ever_refused_, true)) {
     refused({Errc::ledger_refused, "etcd refuses what this process writes: " + refusal.trouble});
   }
 }

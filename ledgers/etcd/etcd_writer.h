@@ -2,7 +2,8 @@
 //
 // Each transaction writes one record, and moves this process's writer key, which it compares: so a
 // request that is late, or of which nobody knows whether it was carried out, is carried out once at
-// most and never after a newer one. Keys hang on leases of etcd, so that those of the dead vanish;
+// most and never after a newer one. It also compares which logs these are: nothing is appended to
+// others than those that are read. Keys hang on leases of etcd, so that those of the dead vanish;
 // nothing else depends on these leases.
 //
 // Threads: the strand.   Units: std::chrono.   Errors: told by what it was given.
@@ -43,11 +44,13 @@ class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
   /// `position`: none, if it failed.
   using Written = std::function<void(std::uint64_t seq, std::optional<std::int64_t> position)>;
   using Refused = std::function<void(const Error&)>;
+  /// The logs are gone, or others are in their place.
+  using Doubted = std::function<void()>;
 
   EtcdWriter(boost::asio::any_io_executor strand, std::shared_ptr<EtcdServers> servers,
              EtcdKeys keys, EtcdWriterOptions options);
 
-  void start(Written written, Refused refused);
+  void start(Written written, Refused refused, Doubted doubted);
   void write(Write write);
   /// Calls back once all is written, or has failed.
   void finish(std::function<void()> done);
@@ -68,12 +71,13 @@ class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
   [[nodiscard]] boost::asio::awaitable<void> append(Pending pending);
   [[nodiscard]] boost::asio::awaitable<void> keep_lease();
   /// 0: it got none.
-  [[nodiscard]] boost::asio::awaitable<std::int64_t> grant(milliseconds kept, LocalTime due);
+  [[nodiscard]] boost::asio::awaitable<std::int64_t> grant(LocalTime due);
   [[nodiscard]] boost::json::object request_for(const Pending& pending, std::int64_t lease) const;
   [[nodiscard]] boost::asio::awaitable<void> pause(milliseconds at_most);
   [[nodiscard]] milliseconds patience(LocalTime due) const;
   void take(const Pending& pending, const EtcdCommitted& committed);
   void on_trouble(const EtcdAnswer& answer);
+  void report(const std::string& text, EtcdOutcome outcome);
   void refuse(const Pending& pending, const EtcdAnswer& answer);
   void answer(std::uint64_t number, std::optional<std::int64_t> position);
   void fail_overdue();
@@ -89,6 +93,7 @@ class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
   EtcdWriterOptions options_;
   Written written_;
   Refused refused_;
+  Doubted doubted_;
   std::function<void()> finished_;
   std::deque<Pending> pending_;
   std::uint64_t number_ = 0;
@@ -100,6 +105,7 @@ class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
   LocalTime lease_due_ = kLongAgo;    ///< when to keep it alive again
   std::set<Log> begun_;  ///< logs of which the mark is known to be there
   bool ever_stored_ = false;
+  bool ever_refused_ = false;
   bool closed_ = false;
 };
 

@@ -33,6 +33,12 @@ ProcessId drawn_id() {
   return ProcessId{std::uint64_t{device()} << 32 | device()};
 }
 
+/// Null: it has none.
+Result<TlsContextPtr> tls_of(const EtcdConnection& connection) {
+  if (!connection.tls) return TlsContextPtr();
+  return trusting({connection.authorities, connection.certificate, connection.key});
+}
+
 /// R: as long as anything that was said may matter.
 milliseconds kept_for(const Timing& timing) {
   return std::max(kKeptLeast, 10 * timing.lease + timing.serve_stale);
@@ -40,8 +46,11 @@ milliseconds kept_for(const Timing& timing) {
 
 class PreparedEtcd final : public PreparedStore {
  public:
-  PreparedEtcd(EtcdConnection connection, LedgerFacts facts, bool watcher)
-      : connection_(std::move(connection)), facts_(std::move(facts)), watcher_(watcher) {}
+  PreparedEtcd(EtcdConnection connection, TlsContextPtr tls, LedgerFacts facts, bool watcher)
+      : connection_(std::move(connection)),
+        tls_(std::move(tls)),
+        facts_(std::move(facts)),
+        watcher_(watcher) {}
 
   [[nodiscard]] const LedgerFacts& facts() const noexcept override { return facts_; }
   [[nodiscard]] Result<std::vector<Notice>> check(const Timing& /*timing*/) const override {
@@ -56,12 +65,13 @@ class PreparedEtcd final : public PreparedStore {
     options.kept = kept_for(timing);
     options.watcher = watcher_;
     OpenedLedger opened;
-    opened.ledger = std::make_unique<EtcdLedger>(std::move(strand), connection_, options);
+    opened.ledger = std::make_unique<EtcdLedger>(std::move(strand), connection_, tls_, options);
     return opened;
   }
 
  private:
   EtcdConnection connection_;
+  TlsContextPtr tls_;
   LedgerFacts facts_;
   bool watcher_;
 };
@@ -69,12 +79,12 @@ class PreparedEtcd final : public PreparedStore {
 /// Asks until it is answered, or the time is over.
 class Preparation {
  public:
-  Preparation(const EtcdConnection& connection, const LedgerNeeds& needs,
-              const NoticeSink& waiting)
+  Preparation(const EtcdConnection& connection, const TlsContextPtr& tls,
+              const LedgerNeeds& needs, const NoticeSink& waiting)
       : connection_(connection),
         needs_(needs),
         waiting_(waiting),
-        etcd_(connection),
+        etcd_(connection, tls),
         keys_(connection.prefix),
         deadline_(later(boot_now(), connection.timeout)) {}
 
@@ -299,10 +309,12 @@ Result<std::unique_ptr<PreparedStore>> prepare_etcd(const EtcdConnection& connec
                                        " has no group; leave `assignment`, `variation` and "
                                        "`group_protocol` out, or use Kafka"};
   }
-  auto facts = Preparation(connection, needs, waiting).facts(before_creation);
+  const auto tls = tls_of(connection);
+  if (!tls) return tls.error();
+  auto facts = Preparation(connection, *tls, needs, waiting).facts(before_creation);
   if (!facts) return facts.error();
   return std::unique_ptr<PreparedStore>(
-      std::make_unique<PreparedEtcd>(connection, std::move(*facts), needs.watcher));
+      std::make_unique<PreparedEtcd>(connection, *tls, std::move(*facts), needs.watcher));
 }
 
 Result<std::vector<LogRead>> read_etcd(const EtcdConnection& connection,
@@ -310,9 +322,11 @@ Result<std::vector<LogRead>> read_etcd(const EtcdConnection& connection,
   LedgerNeeds needs;
   needs.watcher = true;
   needs.missing_topic = MissingTopic::fail;
-  auto facts = Preparation(connection, needs, {}).facts({});
+  const auto tls = tls_of(connection);
+  if (!tls) return tls.error();
+  auto facts = Preparation(connection, *tls, needs, {}).facts({});
   if (!facts) return facts.error();
-  BlockingEtcd etcd(connection);
+  BlockingEtcd etcd(connection, *tls);
   const EtcdKeys keys(connection.prefix);
   std::vector<LogRead> all;
   for (std::uint32_t log = 0; log < facts->logs; ++log) {

@@ -12,7 +12,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children, owners, process  # noqa: E402
-from harness.postgres import Postgres  # noqa: E402
+from harness.stores.postgres import Postgres  # noqa: E402
 
 STOPPER = Path(sys.argv.pop(2)).resolve()
 EXAMPLE = Path(sys.argv.pop(1)).resolve()

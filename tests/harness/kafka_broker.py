@@ -146,6 +146,10 @@ class KafkaBroker:
         self.failed = self.failed or (kind is not None and not issubclass(kind, SystemExit))
         self.close()
 
+    def place(self, topic):
+        """The options by which a process finds the logs."""
+        return {"brokers": self.bootstrap, "topic": topic}
+
     def start(self, timeout=60.0, only=None):
         """Starts every node that does not run, or `only` one; returns when they accept clients."""
         self.format()

@@ -78,6 +78,19 @@ def _openssl(folder, *arguments):
                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
+def make_certificates(folder):
+    """ca.pem, and by it server.crt and server.key for 127.0.0.1."""
+    extensions = "subjectAltName=IP:127.0.0.1,DNS:localhost\n"
+    (folder / "san.ext").write_text(extensions, encoding="utf-8")
+    _openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+             "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+             "-subj", "/CN=neliroute test CA")
+    _openssl(folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+             "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=127.0.0.1")
+    _openssl(folder, "x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+             "-CAcreateserial", "-out", "server.crt", "-days", "2", "-extfile", "san.ext")
+
+
 def _private(path, text):
     """Writes a file that only its owner can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -106,15 +119,7 @@ class Security:
     def make_files(self, folder):
         """A CA, and a server certificate for 127.0.0.1 signed by it."""
         folder = Path(folder)
-        extensions = "subjectAltName=IP:127.0.0.1,DNS:localhost\n"
-        (folder / "san.ext").write_text(extensions, encoding="utf-8")
-        _openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                 "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
-                 "-subj", "/CN=neliroute test CA")
-        _openssl(folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                 "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=127.0.0.1")
-        _openssl(folder, "x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
-                 "-CAcreateserial", "-out", "server.crt", "-days", "2", "-extfile", "san.ext")
+        make_certificates(folder)
         chain = [(folder / name).read_text(encoding="utf-8")
                  for name in ("server.key", "server.crt", "ca.pem")]
         self.ca_file = folder / "ca.pem"

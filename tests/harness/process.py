@@ -268,7 +268,8 @@ class Fleet:
         self.group = group or topic
         self.witness = witness
         self.can_hang = can_hang  # without being watched, too
-        self.defaults = {"brokers": kafka.bootstrap, "topic": topic, "group": self.group,
+        self.topic = topic
+        self.defaults = {**kafka.place(topic), "group": self.group,
                          "partitions": partitions, "slots": slots, "assignment": "group",
                          **defaults}
         self.owners = []

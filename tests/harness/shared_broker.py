@@ -40,6 +40,10 @@ class SharedBroker:
         """Whether it has these settings."""
         return (session_ms, heartbeat_ms) == (SESSION_MS, HEARTBEAT_MS)
 
+    def place(self, topic):
+        """The options by which a process finds the logs."""
+        return {"brokers": self.bootstrap, "topic": topic}
+
     def __enter__(self):
         self._keep_logs.mkdir()
         with open(self._keep_logs / "admin.log", "ab") as log:

@@ -17,6 +17,7 @@ from harness.children import boot_now  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import Fleet, LineFile, run_tool  # noqa: E402
 from harness.shared_broker import SharedBroker  # noqa: E402
+from harness.stores.etcd_cluster import EtcdCluster  # noqa: E402
 
 # By how much Kafka's assignors exceed the least number of moves when one process joins or goes: not
 # at all where they were measured, so not at all here.
@@ -48,7 +49,12 @@ class Protocol:
     @property
     def grouped(self):
         """Whether Kafka's group assigns."""
-        return self.name != "assigner"
+        return self.name in ("consumer", "classic")
+
+    @property
+    def on_etcd(self):
+        """Whether the store is no Kafka at all."""
+        return self.name == "etcd"
 
 
 # With sanitizers a process is many times slower: then everything may last so much longer.
@@ -61,6 +67,8 @@ PROTOCOLS = {
                         {"profile": "fast", "assignment": "group", "session": "3s"}),
     "assigner": Protocol("assigner", "4.1.1", 500, 50,
                          {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
+    "etcd": Protocol("etcd", "3.4", 500, 50,
+                     {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
 } if SLOW == 1 else {
     "consumer": Protocol("consumer", "4.1.1", 3000, 300,
                          {"profile": "balanced", "assignment": "group"}),
@@ -68,6 +76,8 @@ PROTOCOLS = {
                         {"profile": "balanced", "assignment": "group", "session": "6s"}),
     "assigner": Protocol("assigner", "4.1.1", 3000, 300,
                          {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
+    "etcd": Protocol("etcd", "3.4", 3000, 300,
+                     {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
 }
 
 
@@ -96,7 +106,24 @@ def main():
         os.environ["NELIROUTE_TEST_PROTOCOL"] = options.protocol
     if options.full:
         os.environ["NELIROUTE_TEST_FULL"] = "1"
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2, failfast=False)
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2, failfast=False, testLoader=_Loader())
+
+
+def kafka_only(test):
+    """Marks a test of what no other store has: there it is none."""
+    test.kafka_only = True
+    return test
+
+
+class _Loader(unittest.TestLoader):
+    """Finds the tests that this run's store can have."""
+
+    def getTestCaseNames(self, testCaseClass):
+        names = super().getTestCaseNames(testCaseClass)
+        if not protocol().on_etcd:
+            return names
+        return [name for name in names
+                if not getattr(getattr(testCaseClass, name), "kafka_only", False)]
 
 
 class KafkaCase(unittest.TestCase):
@@ -105,6 +132,8 @@ class KafkaCase(unittest.TestCase):
     security = None
     brokers = 1
     broker_properties = None
+    store_options = ()  # of etcd
+    store_tls = False
 
     @classmethod
     def setUpClass(cls):
@@ -113,7 +142,10 @@ class KafkaCase(unittest.TestCase):
         cls.addClassCleanup(cls._drop_folder)
         began = boot_now()
         shared = os.environ.get("NELIROUTE_TEST_BROKER")  # given to scripts that do it no harm
-        if shared and SharedBroker.serves(speaks.session_ms, speaks.heartbeat_ms):
+        if speaks.on_etcd:
+            broker = EtcdCluster(cls.brokers, options=cls.store_options,
+                                 tls=cls.store_tls, keep_logs=cls.kept / "broker")
+        elif shared and SharedBroker.serves(speaks.session_ms, speaks.heartbeat_ms):
             broker = SharedBroker(shared, cls.kept / "broker")
         else:
             broker = KafkaBroker(
@@ -121,7 +153,8 @@ class KafkaCase(unittest.TestCase):
                 brokers=cls.brokers, security=cls.security, properties=cls.broker_properties,
                 keep_logs=cls.kept / "broker")
         cls.kafka = cls.enterClassContext(broker)
-        cls.note(f"Kafka {cls.kafka.version} up in {boot_now() - began:.1f} s")
+        store = "etcd" if speaks.on_etcd else "Kafka"
+        cls.note(f"{store} {cls.kafka.version} up in {boot_now() - began:.1f} s")
 
     @classmethod
     def _drop_folder(cls):
@@ -232,7 +265,7 @@ class KafkaCase(unittest.TestCase):
 
     def audit(self, topic, **options):
         """What `neliroute audit` finds, all of its rows, and the whole of it for messages."""
-        done = run_tool("audit", brokers=self.kafka.bootstrap, topic=topic, json=True, **options)
+        done = run_tool("audit", **self.kafka.place(topic), json=True, **options)
         self.assertIn(done.code, (0, 1), done)
         rows = done.rows()
         found = [row for row in rows if "finding" in row]
@@ -243,6 +276,7 @@ class KafkaCase(unittest.TestCase):
     def lookup(self, fleet, subcommand, *positional, **options):
         """`route` or `watch` with what a caller must know: no group protocol, no endpoint."""
         wanted = {name: fleet.defaults[name] for name in
-                  ("brokers", "topic", "group", "slots", "partitions", "profile")}
+                  ("group", "slots", "partitions", "profile")}
+        wanted |= self.kafka.place(fleet.topic)
         wanted["mode"] = fleet.defaults.get("mode")
         return run_tool(subcommand, *positional, **{**wanted, **options})

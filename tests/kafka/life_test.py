@@ -47,6 +47,7 @@ class Life(case.KafkaCase):
             state = self.step(fleet, f"{turn}: a third again", state)
         self.assert_clean(fleet, since, boot_now())
 
+    @case.kafka_only
     def test_brokers_start_from_the_archive_of_classes(self):
         """The JVM says nothing where it cannot use it: all tests would start slowly."""
         archive = str(class_archive.path(self.kafka.version))

@@ -68,12 +68,16 @@ class Outage(case.KafkaCase):
         finally:
             os.kill(broker, signal.SIGCONT)
         all_say("nothing is served on as stale any more")
-        found, rows, done = self.audit(fleet.defaults["topic"])
+        found, rows, done = self.audit(fleet.topic)
         self.assertEqual([], found, done)
-        self.assertEqual((rows[-1]["gaps"], rows[-1]["served_stale"]), (0, 32), done)
-        self.assertEqual({"served_stale"}, {row["note"] for row in rows if "note" in row}, done)
+        # Without the store's time, an audit knows the order of records alone.
+        stale = 0 if case.protocol().on_etcd else 32
+        self.assertEqual((rows[-1]["gaps"], rows[-1]["served_stale"]), (0, stale), done)
+        self.assertEqual({"served_stale"} if stale else set(),
+                         {row["note"] for row in rows if "note" in row}, done)
         self.assert_clean(fleet, since, boot_now())
 
+    @case.kafka_only
     def test_long_outage_leaves_no_flood(self):
         """What was queued meanwhile expires: nobody's old renewals come in a burst afterwards.
 
@@ -83,7 +87,7 @@ class Outage(case.KafkaCase):
         outage = 9.0  # longer than the lease, which is longer than a busy machine stands still
         fleet = self.fleet(lease="7s")
         self.start_rested(fleet, 2)
-        topic, admin = fleet.defaults["topic"], self.kafka.admin
+        topic, admin = fleet.topic, self.kafka.admin
         ends = admin.end_offsets(topic)
         wait_until(lambda: all(admin.end_offsets(topic)[log] > ends[log] for log in range(LOGS)),
                    10, "a record in each log before the outage")
@@ -155,7 +159,7 @@ class Outage(case.KafkaCase):
         for fleet in fleets:
             self.start_rested(fleet, 2)
         for fleet in fleets:
-            topic = fleet.defaults["topic"]
+            topic = fleet.topic
             began = boot_now()
             self.kafka.admin.delete_topic(topic)
             wait_until(lambda: len(fleet.unled()) == 16, 30,
@@ -168,18 +172,19 @@ class Outage(case.KafkaCase):
     def known(self, topic):
         """What the broker says about a topic; None if it does not know it."""
         try:
-            return self.kafka.admin.topic(topic)
+            return self.kafka.admin.topic(topic) or None
         except AdminError as error:
             self.assertEqual(error.kind, "UnknownTopicOrPartitionException")
             return None
 
+    @case.kafka_only
     def test_partitions_added(self):
         """Those that run keep their number and go on; one that comes with another is refused, but
         where no group divides the topic's partitions."""
         for fleet in self.pair(partitions=16):
             self.start_rested(fleet, 2)
             since = boot_now()
-            topic = fleet.defaults["topic"]
+            topic = fleet.topic
             self.kafka.admin.add_partitions(topic, 24)
             if case.protocol().grouped:
                 done = case.run_tool("run", **{**fleet.defaults, "endpoint": "127.0.0.1:7999"})

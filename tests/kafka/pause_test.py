@@ -12,7 +12,7 @@ class Pause(case.KafkaCase):
 
     def lease_seconds(self, fleet):
         """The lease in force, as the fleet's own records say."""
-        for record in self.kafka.admin.read(fleet.defaults["topic"], 0, most=50):
+        for record in self.kafka.admin.read(fleet.topic, 0, most=50):
             fields = json.loads(record["value"])
             if fields["t"] == "renewal":
                 return fields["lease_ms"] / 1000

@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 29;
 constexpr std::string_view kVariablePrefix = "NELIROUTE_";
-// Variables that are not settings of the command: scripts and tests read them.
+// Variables without a flag: a secret, and what scripts and tests read.
 constexpr std::array kOtherVariables = {"NELIROUTE_BIN", "NELIROUTE_BUILD", "NELIROUTE_DEPS",
-                                        "NELIROUTE_WITNESS"};
+                                        "NELIROUTE_ETCD_PASSWORD", "NELIROUTE_WITNESS"};
 
 std::string option_of(const std::string& setting) {
   return (setting.size() == 1 ? "-" : "--") + setting;

@@ -54,6 +54,20 @@ TEST(LedgerAddressTest, EtcdIsServersAndAPrefix) {
   EXPECT_EQ(etcd.user, "");
 }
 
+TEST(LedgerAddressTest, EtcdWithTlsMayNameFiles) {
+  const auto address =
+      ledger_address("etcds://a:1/shop?authorities=/ca&certificate=/crt&key=/key", {});
+  ASSERT_TRUE(address) << address.error().message();
+  const auto& etcd = std::get<EtcdConnection>(*address);
+  EXPECT_TRUE(etcd.tls);
+  EXPECT_EQ(etcd.prefix, "shop");
+  EXPECT_EQ(etcd.authorities, "/ca");
+  EXPECT_EQ(etcd.certificate, "/crt");
+  EXPECT_EQ(etcd.key, "/key");
+  EXPECT_EQ(describe(*address), "etcds://a:1/shop");
+  EXPECT_FALSE(std::get<EtcdConnection>(*ledger_address("etcd://a:1/shop", {})).tls);
+}
+
 TEST(LedgerAddressTest, NoSecretIsShown) {
   ASSERT_EQ(setenv("NELIROUTE_ETCD_PASSWORD", "geheim", 1), 0);
   const auto address = ledger_address("etcd://ann@a:1/shop", {});
@@ -93,6 +107,10 @@ TEST(LedgerAddressTest, WhatIsWrongIsNamedWithWhatIsExpected) {
         {"etcd://a:x/t", "expected servers and a prefix"},
         {"etcd://a:1,/t", "expected servers and a prefix"},
         {"etcd://,a:1/t", "expected servers and a prefix"},
+        {"etcd://a:1/t?authorities=x", "with etcds:// only"},
+        {"etcds://a:1/t?ca=x", "expected of ?authorities=FILE"},
+        {"etcds://a:1/t?key=", "expected of ?authorities=FILE"},
+        {"etcds://a:1/t?key=x", "go together"},
         {"etcd://::1:2379/t", "expected servers and a prefix"},
         {"memory:", "expected a name"}}) {
     const std::string why = why_not(ledger);

@@ -14,6 +14,8 @@ namespace {
 
 class EtcdRig : public StoreRig {
  public:
+  EtcdRig() { make_logs(); }
+
   std::unique_ptr<Ledger> open(boost::asio::any_io_executor strand, bool watcher) override {
     EtcdLedgerOptions options;
     options.id = ProcessId{++writers_};
@@ -21,7 +23,7 @@ class EtcdRig : public StoreRig {
     options.lease = kContractLease;
     options.kept = milliseconds{600'000};
     options.watcher = watcher;
-    return std::make_unique<EtcdLedger>(std::move(strand), etcd_.connection(), options);
+    return std::make_unique<EtcdLedger>(std::move(strand), etcd_.connection(), nullptr, options);
   }
   void append_by_stranger(Log log, const std::string& value) override {
     etcd_.commit({put_operation(keys_.records(log) + "stranger", value)});
@@ -48,10 +50,16 @@ class EtcdRig : public StoreRig {
     etcd_.stop();
     etcd_.wipe();
     etcd_.start();
+    make_logs();
   }
   [[nodiscard]] bool tells_all() const override { return false; }
 
  private:
+  void make_logs() {
+    BlockingEtcd etcd(etcd_.connection());
+    const auto made = etcd.call("/v3/kv/txn", make_identity(keys_, kContractLogs), kContractLease);
+    EXPECT_TRUE(made.ok()) << made.trouble;
+  }
   [[nodiscard]] EtcdRange records(Log log) const {
     EtcdRange range;
     range.key = keys_.records(log);

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from . import children
+from .. import children
 
 
 def _program(name):

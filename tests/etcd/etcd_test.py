@@ -1,0 +1,253 @@
+#!/usr/bin/python3
+"""What only an etcd does: elections, compaction, a quota, users, backups. With its own timings."""
+import os
+import shutil
+import sys
+import urllib.error
+from pathlib import Path
+
+os.environ["NELIROUTE_TEST_PROTOCOL"] = "etcd"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kafka"))
+import case  # noqa: E402
+from case import boot_now  # noqa: E402
+from harness.children import wait_until  # noqa: E402
+from harness.stores.etcd_cluster import encoded  # noqa: E402
+from harness.process import run_tool  # noqa: E402
+
+PARTITIONS = 32
+# An election of etcd lasts for one to two seconds, and the first one may fail.
+LONGEST_S = 20.0 * case.SLOW
+
+
+class ThreeMembers(case.KafkaCase):
+    """One of three servers may be lost, or two for a while."""
+    brokers = 3
+
+    def lose(self, fleet, what, disturb, mend):
+        """One that is lost and comes back: how long something was led by nobody."""
+        began = boot_now()
+        node = disturb()
+        # Once its loss was felt, if it is.
+        wait_until(lambda: boot_now() > began + 3, 10, "three seconds")
+        fleet.rest()
+        mend(node)
+        fleet.rest()
+        fleet.disturb(began, boot_now())
+        self.note(f"{what}: at rest again")
+
+    def kill(self, node):
+        """That member crashes."""
+        self.kafka.stop_node(node)
+        return node
+
+    def freeze(self, node):
+        """That one stands still."""
+        node.freeze()
+        self.addCleanup(node.thaw)
+        return node
+
+    def follower(self):
+        """One that does not lead."""
+        leader = self.kafka.leader()
+        return next(node for node in self.kafka.nodes if node is not leader)
+
+    def test_one_of_three(self):
+        fleet = self.fleet(PARTITIONS, mode="exclusive")
+        self.start_rested(fleet, 3)
+        since = boot_now()
+        def restart(_):
+            self.kafka.start()
+        self.lose(fleet, "follower killed", lambda: self.kill(self.follower()), restart)
+        self.lose(fleet, "leader killed", lambda: self.kill(self.kafka.leader()), restart)
+        self.lose(fleet, "follower frozen", lambda: self.freeze(self.follower()),
+                  lambda node: node.thaw())
+        self.lose(fleet, "leader frozen", lambda: self.freeze(self.kafka.leader()),
+                  lambda node: node.thaw())
+        report = self.assert_clean(fleet, since, boot_now())
+        gaps = report.unled(fleet.partitions, since, boot_now())
+        self.assertEqual([], self.too_long(gaps, LONGEST_S, "any"))
+
+    def test_two_of_three(self):
+        """Without a majority exclusive owners stop, and the others serve on."""
+        calm = self.fleet(PARTITIONS, topic="calm")
+        strict = self.fleet(PARTITIONS, topic="strict", mode="exclusive")
+        for fleet in (calm, strict):
+            self.start_rested(fleet, 2)
+        since = began = boot_now()
+        lost = [self.freeze(node) for node in self.kafka.nodes[:2]]
+        wait_until(lambda: len(strict.unled()) == PARTITIONS, 30,
+                   lambda: f"nobody leads\n{strict.describe()}")
+        self.assertEqual([], calm.unled())
+        for node in lost:
+            node.thaw()
+        for fleet in (calm, strict):
+            fleet.rest()
+        strict.disturb(began, boot_now())
+        self.assert_clean(calm, since, boot_now())
+        self.assert_clean(strict, since, boot_now())
+
+
+class OneMember(case.KafkaCase):
+    """What an operator does to it."""
+
+    def test_compacted_while_an_owner_stood_still(self):
+        """What it has not read is gone: it says so, and begins anew."""
+        fleet = self.fleet(PARTITIONS, mode="exclusive")
+        self.start_rested(fleet, 3)
+        sleeper = fleet.owners[0]
+        sleeper.stop()
+        fleet.wait_led()
+        self.kafka.compact()
+        self.kafka.stop()  # so that it has to ask for what comes next
+        self.kafka.start()
+        fleet.wait_led()
+        sleeper.wake()
+        fleet.rest()
+        self.assertIn("given up and claimed again", sleeper.error_tail(10_000))
+        self.assert_clean(fleet)
+
+    def test_restored_from_a_backup(self):
+        """The logs are the same, and their end is gone: a gap, and epochs rise."""
+        fleet = self.fleet(PARTITIONS, mode="exclusive")
+        self.start_rested(fleet, 2)
+        node, = self.kafka.nodes
+        self.kafka.stop()
+        shutil.copytree(node.folder / "data", node.folder / "backup")
+        self.kafka.start()
+        fleet.rest()
+        fleet.start()
+        fleet.rest()
+        before = self.epochs(fleet)
+        self.kafka.stop()
+        shutil.rmtree(node.folder / "data")
+        shutil.copytree(node.folder / "backup", node.folder / "data")
+        self.kafka.start()
+        for owner in fleet.owners:
+            wait_until(lambda owner=owner: "the log was truncated" in owner.error_tail(10_000), 30,
+                       lambda owner=owner: f"a gap\n{owner.error_tail(10_000)}")
+        fleet.rest()
+        after = self.epochs(fleet)
+        for partition, epoch in before.items():
+            self.assertGreaterEqual(after[partition], epoch, partition)
+        self.assert_clean(fleet)
+
+    @staticmethod
+    def epochs(fleet):
+        """{partition: the epoch by which it is led}"""
+        fleet.refresh()
+        return {partition: epoch for owner in fleet.owners
+                for partition, epoch in owner.leading.items()}
+
+
+class Quota(case.KafkaCase):
+    """An etcd that is full takes no writes from anybody."""
+    store_options = ("--quota-backend-bytes", str(8 << 20))
+
+    def fill(self):
+        """Until it says so."""
+        for number in range(64):
+            try:
+                self.kafka.call("/v3/kv/put", {"key": encoded(f"other/{number}"),
+                                               "value": encoded("x" * (1 << 20))})
+            except urllib.error.HTTPError as error:
+                self.assertIn("space", error.read().decode())
+                return
+        self.fail("it is not full")
+
+    def make_room(self):
+        """As an operator does."""
+        self.kafka.call("/v3/kv/deleterange",
+                        {"key": encoded("other/"), "range_end": encoded("other0")})
+        self.kafka.compact()
+        self.kafka.call("/v3/maintenance/defragment", {}, timeout=30)
+        alarms = self.kafka.call("/v3/maintenance/alarm", {"action": "GET"}).get("alarms", [])
+        for alarm in alarms:
+            self.kafka.call("/v3/maintenance/alarm", {"action": "DEACTIVATE", **alarm})
+
+    def test_it_is_full(self):
+        calm = self.fleet(PARTITIONS, topic="calm")
+        strict = self.fleet(PARTITIONS, topic="strict", mode="exclusive")
+        for fleet in (calm, strict):
+            self.start_rested(fleet, 2)
+        since = began = boot_now()
+        self.fill()
+        wait_until(lambda: len(strict.unled()) == PARTITIONS, 30,
+                   lambda: f"nobody leads\n{strict.describe()}")
+        for owner in [*calm.owners, *strict.owners]:
+            wait_until(lambda owner=owner: "database space exceeded" in owner.error_tail(10_000),
+                       20, lambda owner=owner: f"it says why\n{owner.error_tail(10_000)}")
+        self.assertEqual([], calm.unled())
+        self.make_room()
+        for fleet in (calm, strict):
+            fleet.rest()
+        strict.disturb(began, boot_now())
+        self.assert_clean(calm, since, boot_now())
+        self.assert_clean(strict, since, boot_now())
+
+
+class Users(case.KafkaCase):
+    """An etcd that wants to know who asks."""
+
+    def setUp(self):
+        call = self.kafka.call
+        for name in ("root", "ann", "bob"):
+            call("/v3/auth/user/add", {"name": name, "password": f"{name}'s"})
+        for role in ("root", "owner"):
+            call("/v3/auth/role/add", {"name": role})
+        call("/v3/auth/role/grant", {"name": "owner", "perm": {
+            "permType": "READWRITE", "key": encoded("users/"), "range_end": encoded("users0")}})
+        call("/v3/auth/user/grant", {"user": "root", "role": "root"})
+        call("/v3/auth/user/grant", {"user": "ann", "role": "owner"})
+        call("/v3/auth/enable", {})
+
+    def ledger(self, user):
+        """The address, as that user."""
+        return self.kafka.place("users")["ledger"].replace("etcd://", f"etcd://{user}")
+
+    def test_a_user_who_may_and_others(self):
+        fleet = self.fleet(PARTITIONS, topic="users", ledger=self.ledger("ann@"))
+        fleet.env = {"NELIROUTE_ETCD_PASSWORD": "ann's"}
+        self.start_rested(fleet, 2)
+        node, = self.kafka.nodes
+        self.kafka.stop()  # it forgets the tokens that it gave out
+        self.kafka.start_node(node)
+        since = boot_now()
+        wait_until(lambda: boot_now() > since + 2, 10, "a few renewals")
+        fleet.rest()
+        for user, password, said in (("", "", "user name is empty"),
+                                     ("ann@", "wrong", "authentication failed"),
+                                     ("bob@", "bob's", "permission denied")):
+            done = run_tool("route", "k", ledger=self.ledger(user),
+                            env={"NELIROUTE_ETCD_PASSWORD": password})
+            self.assertEqual(done.code, 3, done)
+            self.assertIn(said, done.err)
+            self.assertIn("NELIROUTE_ETCD_PASSWORD", done.err)
+            self.assertNotIn("wrong", done.err)
+        self.assert_clean(fleet)
+
+
+class Tls(case.KafkaCase):
+    """Both sides show certificates."""
+    store_tls = True
+
+    def test_certificates(self):
+        fleet = self.fleet(PARTITIONS, mode="exclusive")
+        self.start_rested(fleet, 2)
+        self.kill(fleet)
+        fleet.start()
+        fleet.rest()
+        address = self.kafka.place(fleet.topic)["ledger"]
+        plain = address.partition("?")[0]
+        for ledger, said in ((plain, "certificate verify failed"),
+                             (f"{plain}?authorities={self.kafka.folder}/ca.pem", "certificate"),
+                             (f"{plain}?authorities=/none", "/none cannot be used"),
+                             (plain.replace("etcds", "etcd"), "no etcd answered within")):
+            done = run_tool("route", "k", ledger=ledger, timeout="1s")
+            self.assertIn(done.code, (2, 3), done)
+            self.assertIn(said, done.err)
+        self.assert_clean(fleet)
+
+
+if __name__ == "__main__":
+    case.main()

@@ -1,0 +1,1 @@
+"""Stores other than Kafka, each a server of the test's own."""

@@ -1,0 +1,129 @@
+// Gaps that only an etcd can have: logs that look as before.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/base64.h"
+#include "ledgers/etcd/etcd_identity.h"
+#include "ledgers/etcd/etcd_json.h"
+#include "ledgers/etcd/etcd_keys.h"
+#include "ledgers/etcd/etcd_ledger.h"
+#include "tests/unit/ledgers/etcd/etcd_server.h"
+#include "tests/unit/ledgers/ledger_driver.h"
+#include "tests/unit/ledgers/store_rigs.h"
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+
+class EtcdGapTest : public testing::Test {
+ protected:
+  EtcdGapTest() { make_logs(); }
+
+  void make_logs() {
+    BlockingEtcd admin(etcd_.connection());
+    ASSERT_TRUE(admin.call("/v3/kv/txn", make_identity(keys_, 1), 2s).ok());
+  }
+  void open_and_read(LedgerDriver& driver, std::uint64_t writer, bool watcher = false) {
+    EtcdLedgerOptions options;
+    options.id = ProcessId{writer};
+    options.lease = 1s;
+    options.kept = 600s;
+    options.watcher = watcher;
+    driver.open(1, [&](boost::asio::any_io_executor strand) {
+      return std::make_unique<EtcdLedger>(std::move(strand), etcd_.connection(), nullptr, options);
+    });
+    driver.start_and_read();
+  }
+  static void write_and_read(LedgerDriver& driver, std::uint64_t seq) {
+    driver.write(Log{0}, seq);
+    ASSERT_TRUE(driver.wait([&](const Seen& seen) {
+      return !seen.received[0].empty() && seen.received[0].back().seq == seq;
+    }));
+  }
+  [[nodiscard]] static GapReason gap_of(LedgerDriver& driver) {
+    EXPECT_TRUE(driver.wait([](const Seen& seen) { return !seen.gaps.empty(); }));
+    const auto gaps = driver.seen().gaps;
+    return gaps.empty() ? GapReason::restarted : gaps[0].reason;
+  }
+  [[nodiscard]] EtcdKeyValue identity() {
+    EtcdRange range;
+    range.key = keys_.identity();
+    const EtcdFound found = etcd_.find(range);
+    EXPECT_EQ(found.keys.size(), 1U);
+    return found.keys.empty() ? EtcdKeyValue{} : found.keys[0];
+  }
+
+  EtcdProcess etcd_;
+  EtcdKeys keys_{etcd_.connection().prefix};
+};
+
+TEST_F(EtcdGapTest, RestoredAndAsFarAgain) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  for (const std::uint64_t seq : {1U, 2U, 3U}) write_and_read(driver, seq);
+  const EtcdKeyValue known = identity();
+  const std::int64_t last = driver.seen().received[0].back().offset;
+  etcd_.restart_apart([&](EtcdProcess& apart) {
+    apart.commit({put_operation(known.key, known.value)});
+    for (std::int64_t i = 0; i < last + 5; ++i) {
+      apart.commit({put_operation(keys_.records(Log{0}) + "stranger", std::to_string(i))});
+    }
+  });
+  EXPECT_EQ(gap_of(driver), GapReason::changed);
+}
+
+TEST_F(EtcdGapTest, ARestartWithoutALossIsNone) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  for (const std::uint64_t seq : {1U, 2U, 3U}) write_and_read(driver, seq);
+  for (std::uint64_t turn = 0; turn < 2; ++turn) {
+    etcd_.stop();
+    etcd_.start();
+    write_and_read(driver, 4 + turn);
+  }
+  EXPECT_TRUE(driver.seen().gaps.empty());
+}
+
+TEST_F(EtcdGapTest, MadeAnewBelowAMember) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  write_and_read(driver, 1);
+  etcd_.commit({put_operation(keys_.identity(), R"({"id":"1","logs":1})")});
+  driver.write(Log{0}, 2);
+  EXPECT_EQ(gap_of(driver), GapReason::replaced);
+  EXPECT_EQ(driver.seen().failed.size(), 1U) << "nothing is appended to other logs";
+}
+
+TEST_F(EtcdGapTest, MadeAnewBelowAWatcher) {
+  LedgerDriver driver;
+  open_and_read(driver, 1, /*watcher=*/true);
+  etcd_.commit({put_operation(keys_.records(Log{0}) + "stranger", "here the watch began")});
+  ASSERT_TRUE(driver.wait([](const Seen& seen) { return !seen.received[0].empty(); }));
+  etcd_.commit({put_operation(keys_.identity(), R"({"id":"1","logs":1})")});
+  EXPECT_EQ(gap_of(driver), GapReason::replaced);
+}
+
+TEST_F(EtcdGapTest, DeletedBelowAMember) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  write_and_read(driver, 1);
+  const boost::json::object all{{"key", base64("contract/")}, {"range_end", base64("contract0")}};
+  etcd_.commit({{{"request_delete_range", all}}});
+  driver.write(Log{0}, 2);
+  EXPECT_EQ(gap_of(driver), GapReason::missing);
+  make_logs();
+  driver.run([](Ledger& ledger) { ledger.restart_tail(Log{0}); });
+  ASSERT_TRUE(driver.wait([](const Seen& seen) { return seen.started.size() == 2; }));
+  EXPECT_EQ(driver.seen().started[1].below, Below::nothing);
+  write_and_read(driver, 3);
+  LedgerDriver next;
+  open_and_read(next, 2);
+  EXPECT_EQ(next.seen().started[0].below, Below::unread) << "the mark was put again";
+}
+
+}  // namespace
+}  // namespace neliroute
