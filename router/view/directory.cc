@@ -75,6 +75,7 @@ void Directory::on(const TailStarted& event, LocalTime now) {
   view.flow.lost();
   view.start(event);
   view.started_at = view.last_answer = view.reading_since = now;
+  view.last_record = view.records_since = now;
   place(event.log).for_each([this](Partition p) {
     Hint& hint = hints_[p.value()];
     hint.doubtful = !hint.owner || hint.stale;
@@ -123,6 +124,8 @@ void Directory::on(const Received& event, LocalTime now) {
   if (!view.started) return;
   view.read(event.offset);
   answered(event.log, now);
+  if (later(view.last_record, lease_bound() / 2) < now) view.records_since = now;
+  view.last_record = now;
   const bool history = view.is_history(event.offset);
   if (view.has_past) history ? read_past(event) : date_past(event, now);
   const auto* record = std::get_if<Record>(event.value);
@@ -149,10 +152,13 @@ void Directory::on(const Received& event, LocalTime now) {
 void Directory::on_claim(const Received& event, const Record& record, LocalTime now) {
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   const PeerPtr who = peer(record.id, record.process);
+  const LogView& view = logs_[event.log.value()];
   for_each_claimed(record, place(event.log), [&](Partition partition) {
     Hint& hint = hints_[partition.value()];
-    if (epoch <= std::max(hint.epoch, hint.next_epoch)) doubt_outlived(hint, now);
-    forget_doubtful(partition, now);
+    const bool outlived =
+        epoch <= std::max(hint.epoch, hint.next_epoch) && is_outlived(hint, now);
+    hint.doubtful = hint.doubtful || outlived;
+    forget_doubtful(partition, outlived ? view.reading_since : view.records_since, now);
     if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
     if (hint.owner && hint.owner->id == record.id) return;  // its renewals will say so
     hint.next = who;
@@ -197,7 +203,7 @@ void Directory::on_renewal(const Received& event, const Record& record, LocalTim
 void Directory::renew(Partition partition, const Epoch& epoch, const Record& record,
                       const PeerPtr& who, LocalTime now) {
   Hint& hint = hints_[partition.value()];
-  forget_doubtful(partition, now);
+  forget_doubtful(partition, logs_[log_of(partition).value()].records_since, now);
   if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
   const bool draining = record.draining.contains(partition, options_.logs);
   if (!draining && !record.leading.contains(partition, options_.logs)) {
@@ -327,12 +333,12 @@ void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
 // offsets and, if the record of a greater incarnation was lost too, with a lower incarnation. Where
 // it ends now proves nothing, as it may have grown since. T* after the tail started, nobody leads
 // any more by a lost record, and any process that does lead renews, so the log is not silent for
-// T*/2. So a record that is read another T*/2 later was written after the loss.
-void Directory::forget_doubtful(Partition partition, LocalTime now) {
+// T*/2. So a record that is read another T*/2 later was written after the loss. Empty answers prove
+// nothing: a log whose end does not move has them, too.
+void Directory::forget_doubtful(Partition partition, LocalTime read_since, LocalTime now) {
   Hint& hint = hints_[partition.value()];
   if (!hint.doubtful || (hint.owner && !hint.stale)) return;
-  const LocalTime since = logs_[log_of(partition).value()].reading_since;
-  if (now < later(since, lease_bound() + lease_bound() / 2)) return;
+  if (now < later(read_since, lease_bound() + lease_bound() / 2)) return;
   if (hint.owner) lose_owner(partition, now, Ending::none);
   hint.doubtful = hint.released = false;
   hint.epoch = hint.next_epoch = kNoEpoch;
@@ -341,10 +347,9 @@ void Directory::forget_doubtful(Partition partition, LocalTime now) {
 // A claim's incarnation is at least the broker's time. So if it does not exceed the epochs read
 // before, this time stepped back, and its writer does not know them: the log has expired since.
 // Nobody has led by them for as long as above.
-void Directory::doubt_outlived(Hint& hint, LocalTime now) const {
-  if (hint.owner || hint.unowned_since == kLongAgo) return;
-  if (now < later(hint.unowned_since, lease_bound() + lease_bound() / 2)) return;
-  hint.doubtful = true;
+bool Directory::is_outlived(const Hint& hint, LocalTime now) const {
+  if (hint.owner || hint.unowned_since == kLongAgo) return false;
+  return now >= later(hint.unowned_since, lease_bound() + lease_bound() / 2);
 }
 
 // The epoch stays, so that nothing older is believed later.

@@ -182,6 +182,8 @@ class Directory {
     LocalTime started_at = kLongAgo;
     LocalTime last_answer = kLongAgo;
     LocalTime reading_since = kLongAgo;  ///< without a silence of T*/2
+    LocalTime last_record = kLongAgo;
+    LocalTime records_since = kLongAgo;  ///< the same, of records
     bool has_past = false;               ///< what past_ knows of it counts as soon as its age shows
     Flow flow;                           ///< of the lane's records
   };
@@ -231,8 +233,8 @@ class Directory {
   void trust(ProcessId id);
   void answered(Log log, LocalTime now);
   void note_move(Hint& hint, LocalTime now);
-  void forget_doubtful(Partition partition, LocalTime now);
-  void doubt_outlived(Hint& hint, LocalTime now) const;
+  void forget_doubtful(Partition partition, LocalTime read_since, LocalTime now);
+  [[nodiscard]] bool is_outlived(const Hint& hint, LocalTime now) const;
   void note_change(Partition partition);
   /// One object for all that is known of it, as long as anything refers to it.
   [[nodiscard]] PeerPtr peer(ProcessId id, const ProcessInfo& info);

@@ -195,6 +195,17 @@ TEST(DirectoryTime, a_claim_that_was_read_before_a_gap_keeps_nobody_out_behind_i
   EXPECT_EQ(timed.owner(), "p1");
 }
 
+// Found by the simulator (assigner, non-exclusive, seed 810003398): a log whose replica in sync
+// fetches nothing answers, and shows what was written long before.
+TEST(DirectoryTime, answers_without_records_make_nothing_forgotten) {
+  Timed timed;
+  timed.read(leads(Writer{1}, kInc, 16));
+  timed.gap(GapReason::restarted);
+  timed.wait(10 * kLease);
+  timed.read(leads(Writer{3}, kInc, 12));
+  EXPECT_EQ(timed.owner(), "");
+}
+
 TEST(DirectoryTime, a_silence_of_more_than_half_a_lease_makes_nothing_forgotten) {
   Timed timed;
   timed.read(leads(Writer{1}, kInc, 16));
