@@ -52,6 +52,7 @@ void Oracle::starts(std::uint8_t node, Time now) {
   for (std::uint8_t n = 0; n < plan_.processes; ++n) {
     if (n % plan_.lanes == node % plan_.lanes && present_since_[n] <= now) is_alone = false;
   }
+  note_nothing_lives(node, now);
   present_since_[node] = now;
   // Who finds nobody, or only who is leaving, takes over like from the dead; and without a broker's
   // time it waits for the longest lease from its start on.
@@ -67,8 +68,27 @@ void Oracle::occupies(std::uint8_t node, std::uint32_t part, Time until, Time no
   if (until > now) count(Judged::barriers);
 }
 
+void Oracle::leaves(std::uint8_t node, Time now) {
+  present_since_[node] = INT64_MAX;
+  note_nothing_lives(node, now);
+}
+
+// A6: nobody that lives and does not leave leads anything of the lane, or is named for it.
+void Oracle::note_nothing_lives(std::uint8_t node, Time now) {
+  const std::uint32_t lane = node % plan_.lanes;
+  const std::uint32_t first = lane * plan_.partitions;
+  for (std::uint32_t p = first; p < first + plan_.partitions; ++p) {
+    const auto& [designee, named] = designee_[p];
+    if (named != 0 && present_since_[designee] <= named) return;
+    for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+      if (ends_[p][n] > now && present_since_[n] <= now) return;
+    }
+  }
+  nothing_lives_[lane] = now;
+}
+
 void Oracle::died(std::uint8_t node, Time now) {
-  leaves(node);
+  leaves(node, now);
   for (std::uint32_t p = 0; p < parts(); ++p) {
     occupied_[p][node] = 0;
     if (ends_[p][node] > now) leads(node, p, now, now);
@@ -214,6 +234,10 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
   count(is_planned(start) ? Judged::planned_gaps : Judged::disturbed_gaps);
   const Time since = std::max(start, std::min(disturbed_until_, now));
   Time allowed = since + allowed_gap(part, start, since);
+  // Where all that may own something were leaving, or are cordoned: as from nothing (A6).
+  if (plan_.assigner() && nothing_lives_[part / plan_.partitions] >= start) {
+    allowed = std::max(allowed, last_start(part, now) + plan_.healed_after_a_start());
+  }
   const std::uint32_t crashes = crashes_before(part, start);
   if (plan_.has(Fault::sick)) {
     // Also where nobody died: what it has, or is named for, it may not lead.

@@ -50,7 +50,7 @@ class Oracle {
   void starts(std::uint8_t node, Time now);
   /// As it was told to: a running configuration of the other mode may be what newcomers find.
   void runs_in(std::uint8_t node, Mode mode) { mode_[node] = mode; }
-  void leaves(std::uint8_t node) { present_since_[node] = INT64_MAX; }
+  void leaves(std::uint8_t node, Time now);
   /// It was killed, or is to leave: others take over from now on.
   void departs(std::uint8_t node, Time now) { departed_[node % plan_.lanes] = now; }
   /// The group gives it the part.
@@ -206,6 +206,7 @@ class Oracle {
   [[nodiscard]] std::uint32_t crashes_before(std::uint32_t part, Time start) const;
   [[nodiscard]] bool only_crashes(std::uint32_t part, Time start) const;
   [[nodiscard]] Time last_start(std::uint32_t part, Time now) const;
+  void note_nothing_lives(std::uint8_t node, Time now);
   [[nodiscard]] bool leads_on(std::uint32_t part, Time start, Time now) const;
   [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
@@ -261,6 +262,7 @@ class Oracle {
   Time faults_until_ = 0;  ///< the same, without crashes
   std::array<std::vector<Time>, kLanesMax> crashes_;
   std::array<Time, kLanesMax> departed_{};  ///< when a process crashed, or was to leave
+  std::array<Time, kLanesMax> nothing_lives_{};  ///< when last nobody owned anything, nor was named
   std::array<std::vector<Time>, kLanesMax> rebalances_;
   Time next_end_ = INT64_MAX;
   Time longest_gap_ = 0;

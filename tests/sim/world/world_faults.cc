@@ -134,7 +134,7 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     case Fault::leave:
     case Fault::short_leave: {
       node.closing = true;
-      oracle_.leaves(node.index);
+      oracle_.leaves(node.index, now_);
       oracle_.departs(node.index, now_);
       oracle_.disturb(now_);
       const bool whole = fault == Fault::leave;
