@@ -1,5 +1,6 @@
 #include "ledgers/etcd/etcd_keys.h"
 
+#include <charconv>
 #include <neliroute/format.h>
 #include <variant>
 
@@ -58,6 +59,21 @@ std::string end_of_prefix(std::string prefix) {
   if (prefix.empty()) return std::string(1, '\0');  // etcd: all keys
   prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
   return prefix;
+}
+
+std::string with_stamp(BrokerTime stamped, std::string_view value) {
+  return std::to_string(stamped.time_since_epoch().count()) + " " + std::string(value);
+}
+
+std::pair<BrokerTime, std::string_view> stamped_value(std::string_view stored) {
+  std::int64_t stamp = 0;
+  const char* const end = stored.data() + stored.size();
+  const auto [read_to, error] = std::from_chars(stored.data(), end, stamp);
+  if (error != std::errc{} || read_to == end || *read_to != ' ' || stamp < 0) {
+    return {BrokerTime{}, stored};
+  }
+  return {BrokerTime{milliseconds{stamp}},
+          stored.substr(static_cast<std::size_t>(read_to - stored.data()) + 1)};
 }
 
 RecordKind record_kind(std::string_view value) {

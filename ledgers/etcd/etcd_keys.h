@@ -11,8 +11,10 @@
 
 #include <cstdint>
 #include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace neliroute {
 
@@ -38,6 +40,10 @@ class EtcdKeys {
 
 /// The first key that does not begin with it: for a range.
 [[nodiscard]] std::string end_of_prefix(std::string prefix);
+
+/// What is stored: a record, and its writer's time before it; a stranger's has none.
+[[nodiscard]] std::string with_stamp(BrokerTime stamped, std::string_view value);
+[[nodiscard]] std::pair<BrokerTime, std::string_view> stamped_value(std::string_view stored);
 
 /// What kind of record it is, for its key.
 struct RecordKind {

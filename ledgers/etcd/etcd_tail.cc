@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <charconv>
 #include <neliroute/clock.h>
 
 namespace neliroute {
@@ -19,17 +18,6 @@ constexpr std::int64_t kPage = 48;
 constexpr int kProofs = 5;
 
 }  // namespace
-
-std::pair<BrokerTime, std::string_view> stamped_value(std::string_view stored) {
-  std::int64_t stamp = 0;
-  const char* const end = stored.data() + stored.size();
-  const auto [read_to, error] = std::from_chars(stored.data(), end, stamp);
-  if (error != std::errc{} || read_to == end || *read_to != ' ' || stamp < 0) {
-    return {BrokerTime{}, stored};
-  }
-  return {BrokerTime{milliseconds{stamp}},
-          stored.substr(static_cast<std::size_t>(read_to - stored.data()) + 1)};
-}
 
 EtcdTail::EtcdTail(asio::any_io_executor strand, std::shared_ptr<EtcdServers> servers,
                    EtcdKeys keys, EtcdTailOptions options)

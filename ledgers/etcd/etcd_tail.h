@@ -113,7 +113,4 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   bool closed_ = false;
 };
 
-/// A record's value, and its writer's stamp before it; a stranger's has none.
-[[nodiscard]] std::pair<BrokerTime, std::string_view> stamped_value(std::string_view stored);
-
 }  // namespace neliroute

@@ -14,8 +14,8 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 
-std::int64_t unix_ms() {
-  return std::chrono::floor<milliseconds>(wall_now().time_since_epoch()).count();
+BrokerTime stamp_now() {
+  return BrokerTime{std::chrono::floor<milliseconds>(wall_now().time_since_epoch())};
 }
 
 std::optional<std::uint64_t> number_in(const std::string& text) {
@@ -55,7 +55,7 @@ void EtcdWriter::write(Write write) {
                     ? keys_.lasting_record(write.log, options_.id, kind.type, pending.number)
                     : keys_.record(write.log, options_.id, kind.type,
                                    places_[{write.log, kind.type}]++);
-  pending.value = std::to_string(unix_ms()) + " " + write.value;
+  pending.value = with_stamp(stamp_now(), write.value);
   pending.due = later(boot_now(), options_.lease / 2);
   pending_.push_back(std::move(pending));
   if (!std::exchange(batch_ends_, true)) {

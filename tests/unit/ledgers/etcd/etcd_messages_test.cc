@@ -9,7 +9,6 @@
 #include "ledgers/etcd/etcd_identity.h"
 #include "ledgers/etcd/etcd_json.h"
 #include "ledgers/etcd/etcd_keys.h"
-#include "ledgers/etcd/etcd_tail.h"
 #include "neli_core/record/record.h"
 
 namespace neliroute {
@@ -60,10 +59,11 @@ TEST(EtcdKeysTest, ARangeEndsWhereThePrefixDoes) {
   EXPECT_EQ(end_of_prefix("\xff\xff"), "\0"s) << "all keys";
 }
 
-TEST(EtcdTailTest, AValueHasItsWritersStampBeforeIt) {
+TEST(EtcdKeysTest, AValueHasItsWritersStampBeforeIt) {
   EXPECT_EQ(stamped_value("1732941234567 {\"v\":2}").first,
             BrokerTime{milliseconds{1732941234567}});
   EXPECT_EQ(stamped_value("1732941234567 {\"v\":2}").second, "{\"v\":2}");
+  EXPECT_EQ(with_stamp(BrokerTime{milliseconds{12}}, "{}"), "12 {}");
   for (const char* text :
        {"", " ", "x", "{}", "12", "12x {}", "-1 {}", "99999999999999999999 {}"}) {
     EXPECT_EQ(stamped_value(text).first, BrokerTime{}) << text;
