@@ -99,45 +99,58 @@ Result<void> take_user(std::string_view shown, std::string_view& servers, EtcdCo
   found.user = servers.substr(0, at);
   servers.remove_prefix(at + 1);
   if (found.user.empty() || found.user.find(':') != std::string::npos) {
-    // What it says may be a secret.
-    return bad(std::string(shown) + "...@" + std::string(servers) + "/" + found.prefix,
-               "expected the name of a user before @; its password comes from "
-               "NELIROUTE_ETCD_PASSWORD in the environment");
+    return bad(shown, "expected the name of a user before @; its password comes from "
+                      "NELIROUTE_ETCD_PASSWORD in the environment");
   }
-  if (const char* const password = std::getenv("NELIROUTE_ETCD_PASSWORD")) {
-    found.password = password;
+  const char* const password = std::getenv("NELIROUTE_ETCD_PASSWORD");
+  if (password == nullptr) {
+    return bad(shown, "it names a user, and NELIROUTE_ETCD_PASSWORD is not set in the "
+                      "environment");
   }
+  found.password = password;
   return {};
 }
 
+/// The address may say a secret before @, although it should not.
+std::string without_user(std::string_view scheme, std::string_view rest) {
+  const auto at = rest.rfind('@', rest.find('/'));
+  if (at == std::string_view::npos) return std::string(scheme) + std::string(rest);
+  return std::string(scheme) + "...@" + std::string(rest.substr(at + 1));
+}
+
 Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& kafka) {
-  const KafkaConnection defaults;
-  if (kafka.brokers != defaults.brokers || kafka.topic != defaults.topic) {
-    return bad(ledger, "`kafka.brokers` and `kafka.topic` are of Kafka; leave them out");
-  }
   EtcdConnection found;
   found.timeout = kafka.timeout;
   found.tls = ledger.starts_with(kEtcdTls);
   const std::string_view scheme = found.tls ? kEtcdTls : kEtcd;
   std::string_view rest = ledger.substr(scheme.size());
+  const std::string shown = without_user(scheme, rest);
+  const KafkaConnection defaults;
+  if (kafka.brokers != defaults.brokers || kafka.topic != defaults.topic) {
+    return bad(shown, "`kafka.brokers` and `kafka.topic` are of Kafka; leave them out");
+  }
+  if (!kafka.properties.empty()) {
+    return bad(shown, "`kafka.properties` are of Kafka; leave them out. With etcds:// "
+                      "?authorities=FILE, certificate=FILE and key=FILE name PEM files");
+  }
   const auto query = std::min(rest.find('?'), rest.size());
-  if (auto taken = take_query(ledger, rest.substr(std::min(query + 1, rest.size())), found);
+  if (auto taken = take_query(shown, rest.substr(std::min(query + 1, rest.size())), found);
       !taken) {
     return taken.error();
   }
   rest = rest.substr(0, query);
   const auto slash = rest.find('/');
-  if (slash == std::string_view::npos) return bad(ledger, kEtcdExpected);
+  if (slash == std::string_view::npos) return bad(shown, kEtcdExpected);
   found.prefix = rest.substr(slash + 1);
   rest = rest.substr(0, slash);
-  if (auto taken = take_user(scheme, rest, found); !taken) return taken.error();
-  if (auto fits = check_topic_name(found.prefix); !fits) return bad(ledger, fits.error().message());
+  if (auto taken = take_user(shown, rest, found); !taken) return taken.error();
+  if (auto fits = check_topic_name(found.prefix); !fits) return bad(shown, fits.error().message());
   found.shown = std::string(scheme) + std::string(rest) + "/" + found.prefix;
   for (bool more = true; more;) {
     const auto comma = std::min(rest.find(','), rest.size());
     more = comma < rest.size();
     auto server = etcd_server(rest.substr(0, comma));
-    if (!server) return bad(ledger, kEtcdExpected);
+    if (!server) return bad(shown, kEtcdExpected);
     found.servers.push_back(std::move(*server));
     if (more) rest.remove_prefix(comma + 1);
   }

@@ -29,6 +29,11 @@ class BlockingEtcd {
   /// No value: the watch has ended, or said nothing for so long.
   [[nodiscard]] std::optional<std::string> next_line(milliseconds within);
 
+  void drop() { client_.drop(); }
+  /// As of EtcdServers.
+  [[nodiscard]] bool all_failed() const noexcept { return servers_->all_failed(); }
+  [[nodiscard]] std::string troubles() const { return servers_->troubles(); }
+
  private:
   template <class T>
   T run(boost::asio::awaitable<T> work, milliseconds within);

@@ -4,6 +4,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
@@ -135,20 +136,29 @@ void EtcdClient::close() {
 
 EtcdAnswer EtcdClient::gone(Error error) {
   EtcdAnswer answer;
-  const EtcdServer& server = servers_->at(server_);
-  answer.trouble = server.host + ":" + server.port + ": " +
-                   (error == beast::error::timeout ? "no answer in time" : error.message());
-  if (!refusal_.empty()) answer.trouble += " (" + std::exchange(refusal_, {}) + ")";
-  drop();
+  answer.trouble = error == beast::error::timeout ? "no answer in time" : error.message();
+  if (!refusal_.empty()) {
+    answer.trouble += " (" + std::exchange(refusal_, {}) + "; name who signed it by ?authorities=)";
+  } else if (!ever_answered_ && error == asio::ssl::error::stream_truncated) {
+    answer.trouble += " (it may be one without TLS: etcd://)";
+  } else if (!ever_answered_ && error == http::error::end_of_stream) {
+    answer.trouble += " (it may be one with TLS: etcds://)";
+  }
   // Whoever dropped it itself has nothing against the server.
   const bool own = error == asio::error::operation_aborted || error == asio::error::bad_descriptor;
-  if (!closed_ && !own) servers_->leave(server_);
+  own ? drop() : leave(answer.trouble);
   return answer;
 }
 
-void EtcdClient::leave() {
+void EtcdClient::leave(const std::string& trouble) {
   drop();
-  servers_->leave(server_);
+  if (closed_) return;
+  const EtcdServer& server = servers_->at(server_);
+  servers_->leave(server_, server.host + ":" + server.port + ": " + trouble);
+}
+
+void EtcdClient::drop_from(std::size_t server) {
+  if (server_ == server) drop();
 }
 
 asio::awaitable<EtcdClient::Error> EtcdClient::connect(milliseconds within) {
@@ -218,7 +228,12 @@ asio::awaitable<EtcdAnswer> EtcdClient::ask(std::string_view target, const json:
                             asio::redirect_error(asio::use_awaitable, error));
   if (error) co_return gone(error);
   EtcdAnswer answer = answer_of(parser.get().result_int(), parser.get().body());
-  if (answer.outcome == EtcdOutcome::unreachable) leave();  // it has no leader, or is no etcd
+  if (answer.outcome == EtcdOutcome::unreachable) {
+    leave(answer.trouble);  // it has no leader, or is no etcd
+  } else {
+    servers_->worked();
+    ever_answered_ = true;
+  }
   if (!parser.keep_alive()) drop();
   co_return answer;
 }

@@ -26,8 +26,6 @@ namespace neliroute {
 
 /// No request has less time.
 inline constexpr milliseconds kEtcdAttemptLeast{100};
-/// Between two attempts.
-inline constexpr milliseconds kEtcdRetry{100};
 
 enum class EtcdOutcome : std::uint8_t {
   ok,
@@ -63,7 +61,9 @@ class EtcdClient {
   /// Drops the connection: what is awaited ends soon. The next request makes another one.
   void drop();
   /// The same, to another server: what this one answered is nothing that an etcd answers.
-  void leave();
+  void leave(const std::string& trouble);
+  /// The same as drop(), if that is the server.
+  void drop_from(std::size_t server);
   /// The same, and makes no other.
   void close();
 
@@ -93,6 +93,7 @@ class EtcdClient {
   boost::beast::flat_buffer buffer_;
   std::optional<WatchParser> watched_;
   std::string text_;  ///< what of the watch was read and not handed out
+  bool ever_answered_ = false;
   bool closed_ = false;
 };
 

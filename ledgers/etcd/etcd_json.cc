@@ -170,6 +170,15 @@ std::optional<EtcdCommitted> committed_in(const json::object& answer) {
   return committed;
 }
 
+std::optional<std::string> size_warning(const json::object& status) {
+  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
+  const std::int64_t size = number_at(status, "dbSize").value_or(0);
+  if (size < kMuch) return std::nullopt;
+  return "its database has " + std::to_string(size) +
+         " bytes; at its quota (--quota-backend-bytes, 2 GiB by default) etcd takes no writes from "
+         "anybody; compact it (--auto-compaction-retention) and defragment it";
+}
+
 std::optional<EtcdWatched> watched_in(std::string_view line) {
   json::error_code error;
   const json::value parsed = json::parse(line, error);

@@ -77,6 +77,10 @@ struct EtcdCommitted {
 };
 [[nodiscard]] std::optional<EtcdCommitted> committed_in(const boost::json::object& answer);
 
+/// What an operator should know of /v3/maintenance/status: the database is half as large as etcd
+/// lets it become by default.
+[[nodiscard]] std::optional<std::string> size_warning(const boost::json::object& status);
+
 /// One message of a watch.
 struct EtcdWatched {
   std::string cluster;  ///< whose it is

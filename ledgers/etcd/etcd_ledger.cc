@@ -41,6 +41,9 @@ void EtcdLedger::start(EventSink events, NoticeSink notices) {
       [this] {
         for (const auto& tail : tails_) tail->doubt();
       });
+  servers_->on_leave([this](std::size_t server) {
+    for (const auto& tail : tails_) tail->left(server);
+  });
   for (const auto& tail : tails_) {
     tail->start([this](const Event& event) { emit(event); });
   }
@@ -68,6 +71,7 @@ void EtcdLedger::end() {
   events_ = nullptr;
   refused_ = nullptr;
   servers_->on_notice(nullptr);
+  servers_->on_leave(nullptr);
   deadline_.cancel();
   writer_->close();
   for (const auto& tail : tails_) tail->close();

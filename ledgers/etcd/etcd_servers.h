@@ -3,7 +3,9 @@
 // Threads: the strand.   Units: std::chrono.   Errors: none.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -35,9 +37,30 @@ class EtcdServers {
   [[nodiscard]] HostNames& names() noexcept { return names_; }
   /// Whom to ask.
   [[nodiscard]] std::size_t current() const noexcept { return current_; }
-  /// That one did not answer: the next one is asked from now on.
-  void leave(std::size_t server) noexcept {
+  /// That one did not answer, or not as an etcd does: the next one is asked from now on.
+  void leave(std::size_t server, const std::string& trouble) {
+    troubles_[server] = trouble;
     if (server == current_) current_ = (current_ + 1) % connection_.servers.size();
+    const auto left = on_leave_;
+    if (left) left(server);
+  }
+  /// Who is connected to it may as well go to another one now.
+  void on_leave(std::function<void(std::size_t server)> left) { on_leave_ = std::move(left); }
+  /// One of them answered.
+  void worked() noexcept { troubles_.clear(); }
+  /// Each was left since one answered last.
+  [[nodiscard]] bool all_failed() const noexcept {
+    return troubles_.size() == connection_.servers.size();
+  }
+  /// How long to wait before asking again: while nobody answers, longer.
+  [[nodiscard]] milliseconds retry(milliseconds lease) const noexcept {
+    return all_failed() ? std::clamp(lease / 4, kRetry, kRetryMost) : kRetry;
+  }
+  /// Of each that was left: why.
+  [[nodiscard]] std::string troubles() const {
+    std::string text;
+    for (const auto& [server, trouble] : troubles_) text += (text.empty() ? "" : "; ") + trouble;
+    return text;
   }
 
   [[nodiscard]] const EtcdConnection& connection() const noexcept { return connection_; }
@@ -52,15 +75,41 @@ class EtcdServers {
   /// To operators, if `who` said nothing of this kind in the last minute.
   void report(std::string_view who, int kind, Severity severity, const std::string& text,
               LocalTime now) {
-    const auto [at, is_first] = reported_.try_emplace({who, kind}, now);
-    if (!is_first && now < later(at->second, kRepeat)) return;
-    at->second = now;
-    const NoticeSink notices = notices_;  // which may close this
-    if (notices) notices({severity, text});
+    Report& last = reported_[{who, kind}];
+    if (last.said != kLongAgo && now < later(last.said, last.open ? kRepeat : kPause)) return;
+    if (!last.open) last.since = now;
+    last.open = true;
+    last.said = now;
+    notify(severity, connection_.shown + ": " + text);
+  }
+  /// What `who` reported is over.
+  void recovered(std::string_view who, const std::string& text, LocalTime now) {
+    LocalTime since = kNever;
+    for (auto& [what, last] : reported_) {
+      if (what.first != who || !std::exchange(last.open, false)) continue;
+      since = std::min(since, last.since);
+    }
+    if (since == kNever) return;
+    const auto lasted = std::chrono::duration_cast<milliseconds>(now - since).count();
+    notify(Severity::info, connection_.shown + ": " + text + ", " + std::to_string(lasted) +
+                               " ms after the first failure");
   }
 
  private:
+  struct Report {
+    LocalTime since = kLongAgo;
+    LocalTime said = kLongAgo;
+    bool open = false;
+  };
+  static constexpr milliseconds kRetry{100};
+  static constexpr milliseconds kRetryMost{1'000};
   static constexpr milliseconds kRepeat{60'000};
+  static constexpr milliseconds kPause{5'000};  ///< where it comes and goes
+
+  void notify(Severity severity, const std::string& text) const {
+    const NoticeSink notices = notices_;  // which may close this
+    if (notices) notices({severity, text});
+  }
 
   EtcdConnection connection_;
   TlsContextPtr tls_;
@@ -69,7 +118,9 @@ class EtcdServers {
   std::string token_;
   std::string logs_;
   NoticeSink notices_;
-  std::map<std::pair<std::string_view, int>, LocalTime> reported_;  ///< by whom, of what: when
+  std::map<std::pair<std::string_view, int>, Report> reported_;  ///< by whom, of what
+  std::map<std::size_t, std::string> troubles_;
+  std::function<void(std::size_t server)> on_leave_;
 };
 
 }  // namespace neliroute

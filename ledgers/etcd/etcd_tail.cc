@@ -78,11 +78,19 @@ void EtcdTail::lose(GapReason reason) {
   emit(GapFound{options_.log, reason});
 }
 
+// One of several servers may be away.
 void EtcdTail::report(EtcdOutcome kind, const std::string& text) {
-  if (closed_) return;
+  const bool away = kind == EtcdOutcome::unreachable;
+  if (closed_ || (away && !servers_->all_failed())) return;
   servers_->report("tail", static_cast<int>(kind), Severity::error,
-                   "etcd: log " + std::to_string(options_.log.value()) + " cannot be read: " + text,
+                   "log " + std::to_string(options_.log.value()) + " cannot be read (" +
+                       (away ? servers_->troubles() : text) + "); trying again",
                    boot_now());
+}
+
+void EtcdTail::left(std::size_t server) {
+  reader_.drop_from(server);
+  asker_.drop_from(server);
 }
 
 asio::awaitable<void> EtcdTail::pause(asio::steady_timer& timer, milliseconds at_most) {
@@ -119,8 +127,9 @@ std::optional<EtcdTail::Looked> EtcdTail::looked_in(EtcdClient& client, const Et
   }
   auto committed = committed_in(answer.body);
   if (!committed || committed->found.size() != ranges + 1) {
-    report(EtcdOutcome::failed, "an answer that is none of etcd 3.4 or later");
-    client.leave();
+    const std::string odd = "an answer that is none of etcd 3.4 or later";
+    report(EtcdOutcome::failed, odd);
+    client.leave(odd);
     return std::nullopt;
   }
   Looked looked;
@@ -146,7 +155,7 @@ asio::awaitable<void> EtcdTail::read() {
     }
     // What has begun, and what is to begin anew, goes on at once.
     if (!closed_ && turn == turn_ && running_ == was_running) {
-      co_await pause(reading_pause_, kEtcdRetry);
+      co_await pause(reading_pause_, servers_->retry(options_.lease));
     }
   }
 }
@@ -246,6 +255,8 @@ asio::awaitable<void> EtcdTail::follow() {
   heard_ = boot_now();
   watching_ = true;
   missed_.reset();
+  servers_->recovered("tail", "log " + std::to_string(options_.log.value()) + " is read again",
+                      heard_);
   while (!closed_ && turn == turn_) {
     std::optional<std::string> line = co_await reader_.next_line();
     if (!line || closed_ || turn != turn_) break;
@@ -333,7 +344,7 @@ asio::awaitable<void> EtcdTail::guard() {
       const bool answered = co_await answer(request);
       if (closed_) co_return;
       if (answered && reread_ && reread_->question == request.question) reread_.reset();
-      if (!answered) co_await pause(guard_pause_, kEtcdRetry);
+      if (!answered) co_await pause(guard_pause_, servers_->retry(options_.lease));
     }
     const LocalTime due = std::min(later(heard_, options_.lease / 2),
                                    later(proved_, kProofs * options_.lease));

@@ -45,6 +45,8 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   void reread(const RereadRequest& request);
   /// These may be other logs than those that are read: it asks soon.
   void doubt();
+  /// Somebody left that server: who waits for it waits in vain.
+  void left(std::size_t server);
   void close();
 
  private:

@@ -137,6 +137,16 @@ asio::awaitable<void> EtcdWriter::keep_lease() {
   const json::object* const result = object_at(answer.body, "result");
   if (result != nullptr && number_at(*result, "TTL").value_or(0) == 0) lease_ = 0;
   lease_due_ = later(boot_now(), result == nullptr ? options_.lease / 2 : options_.kept / 3);
+  co_await look_at_size();
+}
+
+asio::awaitable<void> EtcdWriter::look_at_size() {
+  const LocalTime due = later(boot_now(), options_.lease / 4);
+  const EtcdAnswer status =
+      co_await client_.call("/v3/maintenance/status", json::object(), patience(due));
+  const auto warning = size_warning(status.body);
+  if (!warning || closed_) co_return;
+  servers_->report("size", 0, Severity::warning, *warning, boot_now());
 }
 
 // Twice as long: what is written just before a lease is kept alive again is kept long enough.
@@ -176,7 +186,7 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
   if (lease_ != 0 && pending.lasting) lease = co_await grant(pending.due);
   while (!closed_ && waits(pending.number)) {
     if (lease == 0 || servers_->logs().empty()) {
-      co_await pause(kEtcdRetry);
+      co_await pause(servers_->retry(options_.lease));
       co_return;  // run() begins again
     }
     const EtcdAnswer answer =
@@ -188,22 +198,23 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
         take(pending, *committed);
         continue;
       }
-      client_.leave();
-      report("an answer that is none of etcd 3.4 or later", EtcdOutcome::failed);
-      co_await pause(kEtcdRetry);
+      const std::string odd = "an answer that is none of etcd 3.4 or later";
+      client_.leave(odd);
+      report(odd, EtcdOutcome::failed);
+      co_await pause(servers_->retry(options_.lease));
       continue;
     }
     on_trouble(answer);
     if (answer.outcome == EtcdOutcome::no_lease) {
       lease_ = 0;
-      co_await pause(kEtcdRetry);
+      co_await pause(servers_->retry(options_.lease));
       co_return;
     }
     if (answer.outcome != EtcdOutcome::unreachable) {
       refuse(pending, answer);
       co_return;
     }
-    if (waits(pending.number)) co_await pause(kEtcdRetry);
+    if (waits(pending.number)) co_await pause(servers_->retry(options_.lease));
   }
 }
 
@@ -229,14 +240,20 @@ void EtcdWriter::take(const Pending& pending, const EtcdCommitted& committed) {
   if (!position) return;  // once more, as it is now
   begun_.insert(pending.log);
   ever_stored_ = true;
+  servers_->recovered("writer", "records are written again", boot_now());
   answer(pending.number, position);
 }
 
 void EtcdWriter::on_trouble(const EtcdAnswer& answer) { report(answer.trouble, answer.outcome); }
 
+// One of several servers may be away.
 void EtcdWriter::report(const std::string& text, EtcdOutcome outcome) {
+  const bool away = outcome == EtcdOutcome::unreachable;
+  if (away && !servers_->all_failed()) return;
   servers_->report("writer", static_cast<int>(outcome), Severity::error,
-                   "etcd: a record cannot be written: " + text, boot_now());
+                   "a record cannot be written (" + (away ? servers_->troubles() : text) +
+                       "); trying again",
+                   boot_now());
 }
 
 void EtcdWriter::refuse(const Pending& pending, const EtcdAnswer& refusal) {

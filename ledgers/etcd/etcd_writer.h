@@ -70,6 +70,7 @@ class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
   [[nodiscard]] boost::asio::awaitable<void> run();
   [[nodiscard]] boost::asio::awaitable<void> append(Pending pending);
   [[nodiscard]] boost::asio::awaitable<void> keep_lease();
+  [[nodiscard]] boost::asio::awaitable<void> look_at_size();
   /// 0: it got none.
   [[nodiscard]] boost::asio::awaitable<std::int64_t> grant(LocalTime due);
   [[nodiscard]] boost::json::object request_for(const Pending& pending, std::int64_t lease) const;

@@ -21,8 +21,6 @@ constexpr milliseconds kPoll{200};
 constexpr milliseconds kKeptLeast{600'000};
 /// Every member's renewals carry settings; of other records there are few.
 constexpr std::int64_t kRecords = 48;
-/// Half of what etcd takes by default.
-constexpr std::int64_t kMuchBytes = std::int64_t{1} << 30;
 
 Error cannot(Errc errc, const EtcdConnection& connection, const std::string& why) {
   return {errc, connection.shown + ": " + why};
@@ -117,6 +115,8 @@ Result<EtcdCommitted> Preparation::ask(const boost::json::object& transaction) {
       if (auto committed = committed_in(answer.body)) return std::move(*committed);
       return cannot(Errc::ledger_unfit, connection_, "an answer that is none of etcd 3.4 or later");
     }
+    const std::string troubles =
+        etcd_.all_failed() ? etcd_.troubles() : answer.trouble;
     switch (answer.outcome) {
       case EtcdOutcome::unreachable: break;
       case EtcdOutcome::denied:
@@ -125,16 +125,21 @@ Result<EtcdCommitted> Preparation::ask(const boost::json::object& transaction) {
                       answer.trouble + "; give a user whose role may read and write the keys below "
                                        "the prefix, as in etcd://USER@HOST:2379/PREFIX with "
                                        "NELIROUTE_ETCD_PASSWORD in the environment");
-      default: return cannot(Errc::ledger_unfit, connection_, answer.trouble);
+      default:
+        return cannot(Errc::ledger_unfit, connection_,
+                      answer.trouble + (answer.trouble.find("not enabled") == std::string::npos
+                                            ? ""
+                                            : "; leave the user out"));
     }
+    if (boot_now() < deadline_ && !etcd_.all_failed()) continue;  // another one
     if (boot_now() >= deadline_) {
       return cannot(Errc::ledger_unreachable, connection_,
                     "no etcd answered within " + std::to_string(connection_.timeout.count()) +
-                        " ms (" + answer.trouble + "); start it, name others, or wait longer "
+                        " ms (" + troubles + "); start it, name others, or wait longer "
                         "(`kafka.timeout`)");
     }
     if (!std::exchange(said_silent_, true)) {
-      say(connection_.shown + ": no etcd answers yet (" + answer.trouble +
+      say(connection_.shown + ": no etcd answers yet (" + troubles +
           "); waiting, at most " + std::to_string(connection_.timeout.count()) + " ms");
     }
     std::this_thread::sleep_for(kPoll);
@@ -231,13 +236,8 @@ Result<LedgerFacts> Preparation::facts(const BeforeCreation& before_creation) {
 
 void Preparation::note_size(LedgerFacts& facts) {
   const EtcdAnswer status = etcd_.call("/v3/maintenance/status", {}, kAttempt);
-  const std::int64_t size = status.ok() ? number_at(status.body, "dbSize").value_or(0) : 0;
-  if (size < kMuchBytes) return;
-  facts.notices.push_back(
-      {Severity::warning,
-       connection_.shown + ": its database has " + std::to_string(size) +
-           " bytes; at its quota (--quota-backend-bytes, 2 GiB by default) etcd takes no writes "
-           "from anybody; compact it (--auto-compaction-retention) and defragment it"});
+  const auto warning = size_warning(status.body);
+  if (warning) facts.notices.push_back({Severity::warning, connection_.shown + ": " + *warning});
 }
 
 /// The records of one log, from etcd's history.
@@ -254,6 +254,7 @@ class HistoryReader {
   [[nodiscard]] const LogRead& read() const noexcept { return read_; }
 
  private:
+  [[nodiscard]] bool read_watch(std::int64_t last);
   void take(const EtcdKeyValue& put);
 
   BlockingEtcd& etcd_;
@@ -264,22 +265,30 @@ class HistoryReader {
   std::int64_t next_ = 1;
 };
 
+// A watch goes on for ever: it is dropped once all is read, and where it has to begin later.
 bool HistoryReader::read_until(std::int64_t last) {
   read_.end = last + 1;
   while (next_ <= last) {
     if (!etcd_.watch(watch_request(prefix_, next_), kAttempt)) return false;
-    for (bool open = true; open && next_ <= last;) {
-      const auto line = etcd_.next_line(kAttempt);
-      const auto watched = line ? watched_in(*line) : std::nullopt;
-      if (!watched) return false;
-      if (watched->compacted_to > 0) {
-        if (watched->compacted_to <= next_) return false;
-        read_.low = next_ = watched->compacted_to;
-        read_.cut_short = true;
-      }
-      for (const EtcdKeyValue& put : watched->puts) take(put);
-      open = !watched->ended;
+    const bool read = read_watch(last);
+    etcd_.drop();
+    if (!read) return false;
+  }
+  return true;
+}
+
+bool HistoryReader::read_watch(std::int64_t last) {
+  while (next_ <= last) {
+    const auto line = etcd_.next_line(kAttempt);
+    const auto watched = line ? watched_in(*line) : std::nullopt;
+    if (!watched) return false;
+    if (watched->compacted_to > next_) {
+      read_.low = next_ = watched->compacted_to;
+      read_.cut_short = true;
+      return true;
     }
+    for (const EtcdKeyValue& put : watched->puts) take(put);
+    if (watched->ended) return false;
   }
   return true;
 }

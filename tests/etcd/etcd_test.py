@@ -107,6 +107,38 @@ class OneMember(case.KafkaCase):
         self.assertIn("given up and claimed again", sleeper.error_tail(10_000))
         self.assert_clean(fleet)
 
+    def test_what_a_newcomer_learns(self):
+        """How many logs there are, and with how many partitions the lane runs."""
+        fleet = self.fleet(PARTITIONS)
+        fleet.start(logs=4)
+        fleet.rest()
+        fleet.start()  # without logs
+        fleet.rest()
+        keys = [f"key-{i}" for i in range(64)]
+        rows = self.lookup(fleet, "route", *keys, json=True, partitions=None).rows()
+        self.assertEqual([row["partition"] for row in rows],
+                         [row["slot"] % PARTITIONS for row in rows])
+        done = run_tool("run", **{**fleet.defaults, "logs": 2, "endpoint": "127.0.0.1:7999"})
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("has 4", done.err)
+        self.assert_clean(fleet)
+
+    def test_audit_of_what_is_left(self):
+        """All that was not compacted, of each log, and whether that is all."""
+        fleet = self.fleet(PARTITIONS, logs=2)
+        self.start_rested(fleet, 2)
+        _, rows, _ = self.audit(fleet.topic)
+        self.assertEqual([row["cut_short"] for row in rows if "low" in row], [False, False])
+        everything = rows[-1]["records"]
+        _, rows, _ = self.audit(fleet.topic, since="200ms")
+        self.assertLess(rows[-1]["records"], everything)
+        self.kafka.compact()
+        began = boot_now()
+        wait_until(lambda: boot_now() > began + 1, 10, "a few renewals")
+        _, rows, done = self.audit(fleet.topic)
+        self.assertEqual([row["cut_short"] for row in rows if "low" in row], [True, True], done)
+        self.assert_clean(fleet)
+
     def test_restored_from_a_backup(self):
         """The logs are the same, and their end is gone: a gap, and epochs rise."""
         fleet = self.fleet(PARTITIONS, mode="exclusive")
@@ -214,6 +246,7 @@ class Users(case.KafkaCase):
         self.kafka.start_node(node)
         since = boot_now()
         wait_until(lambda: boot_now() > since + 2, 10, "a few renewals")
+        fleet.start()  # which needs what the others read and write
         fleet.rest()
         for user, password, said in (("", "", "user name is empty"),
                                      ("ann@", "wrong", "authentication failed"),

@@ -73,12 +73,18 @@ TEST(LedgerAddressTest, NoSecretIsShown) {
   const auto address = ledger_address("etcd://ann@a:1/shop", {});
   ASSERT_TRUE(address) << address.error().message();
   ASSERT_EQ(unsetenv("NELIROUTE_ETCD_PASSWORD"), 0);
+  EXPECT_NE(why_not("etcd://ann@a:1/shop").find("NELIROUTE_ETCD_PASSWORD is not set"),
+            std::string::npos);
   EXPECT_EQ(std::get<EtcdConnection>(*address).user, "ann");
   EXPECT_EQ(std::get<EtcdConnection>(*address).password, "geheim");
   EXPECT_EQ(describe(*address), "etcd://a:1/shop");
   EXPECT_EQ(why_not("etcd://ann:geheim@a:1/shop"),
             "`ledger` \"etcd://...@a:1/shop\": expected the name of a user before @; its password "
             "comes from NELIROUTE_ETCD_PASSWORD in the environment");
+  for (const char* one : {"etcd://ann:geheim@a:1", "etcd://ann:geheim@a:1/s?x=1",
+                          "etcd://ann:geheim@a:0/s", "etcd://ann:geheim@a:1/s/t"}) {
+    EXPECT_EQ(why_not(one).find("geheim"), std::string::npos) << one;
+  }
   EXPECT_NE(why_not("etcd://@a:1/shop").find("a user before @"), std::string::npos);
 }
 
@@ -127,6 +133,9 @@ TEST(LedgerAddressTest, TwoPlacesAreOneTooMany) {
   rest.topic = "u";
   EXPECT_NE(why_not("kafka://a:1/t", rest).find("`kafka.topic`"), std::string::npos);
   EXPECT_NE(why_not("etcd://a:1/t", rest).find("`kafka.topic`"), std::string::npos);
+  rest = {};
+  rest.properties["ssl.ca.location"] = "/ca";
+  EXPECT_NE(why_not("etcd://a:1/t", rest).find("`kafka.properties`"), std::string::npos);
 }
 
 }  // namespace

@@ -263,6 +263,9 @@ TEST_P(LedgerContract, p10_what_is_written_at_once_keeps_its_order_and_its_ackno
   const Seen seen = driver_.seen();
   EXPECT_TRUE(std::is_sorted(seen.acknowledged.begin(), seen.acknowledged.end()));
   EXPECT_EQ(seqs(seen.received[0]), seen.acknowledged);
+  LedgerDriver newcomer;
+  open_and_read(newcomer);
+  EXPECT_TRUE(newcomer.wait([](const Seen& theirs) { return theirs.received[0].size() == 50; }, 3s));
 }
 
 TEST_P(LedgerContract, a_record_of_64_kib_is_carried_whole) {

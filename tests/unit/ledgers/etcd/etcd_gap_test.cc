@@ -1,9 +1,12 @@
 // Gaps that only an etcd can have: logs that look as before.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/base64.h"
 #include "ledgers/etcd/etcd_identity.h"
@@ -27,11 +30,12 @@ class EtcdGapTest : public testing::Test {
     BlockingEtcd admin(etcd_.connection());
     ASSERT_TRUE(admin.call("/v3/kv/txn", make_identity(keys_, 1), 2s).ok());
   }
-  void open_and_read(LedgerDriver& driver, std::uint64_t writer, bool watcher = false) {
+  void open_and_read(LedgerDriver& driver, std::uint64_t writer, bool watcher = false,
+                     milliseconds kept = 600s) {
     EtcdLedgerOptions options;
     options.id = ProcessId{writer};
     options.lease = 1s;
-    options.kept = 600s;
+    options.kept = kept;
     options.watcher = watcher;
     driver.open(1, [&](boost::asio::any_io_executor strand) {
       return std::make_unique<EtcdLedger>(std::move(strand), etcd_.connection(), nullptr, options);
@@ -55,6 +59,21 @@ class EtcdGapTest : public testing::Test {
     const EtcdFound found = etcd_.find(range);
     EXPECT_EQ(found.keys.size(), 1U);
     return found.keys.empty() ? EtcdKeyValue{} : found.keys[0];
+  }
+
+  [[nodiscard]] std::vector<EtcdKeyValue> records() {
+    EtcdRange range;
+    range.key = keys_.records(Log{0});
+    range.end = end_of_prefix(range.key);
+    return etcd_.find(range).keys;
+  }
+  void revoke_leases() {
+    BlockingEtcd admin(etcd_.connection());
+    const EtcdAnswer all = admin.call("/v3/lease/leases", {}, 2s);
+    ASSERT_TRUE(all.ok()) << all.trouble;
+    for (const auto& one : all.body.at("leases").as_array()) {
+      ASSERT_TRUE(admin.call("/v3/lease/revoke", one.as_object(), 2s).ok());
+    }
   }
 
   EtcdProcess etcd_;
@@ -123,6 +142,84 @@ TEST_F(EtcdGapTest, DeletedBelowAMember) {
   LedgerDriver next;
   open_and_read(next, 2);
   EXPECT_EQ(next.seen().started[0].below, Below::unread) << "the mark was put again";
+}
+
+TEST_F(EtcdGapTest, NewWhereAllLeasesAreOverTheMarkIsLeft) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  write_and_read(driver, 1);
+  revoke_leases();
+  EXPECT_TRUE(records().empty()) << "what the dead wrote vanishes";
+  LedgerDriver next;
+  open_and_read(next, 2);
+  EXPECT_EQ(next.seen().started[0].below, Below::unread);
+  write_and_read(driver, 2);
+  EXPECT_TRUE(driver.seen().failed.empty());
+}
+
+TEST_F(EtcdGapTest, NewWhatALivingWriterWroteIsKept) {
+  LedgerDriver driver;
+  open_and_read(driver, 1, false, 3s);
+  write_and_read(driver, 1);
+  EXPECT_TRUE(driver.never([](const Seen&) { return false; }, 9s));
+  EXPECT_EQ(records().size(), 1U);
+  write_and_read(driver, 2);
+}
+
+TEST_F(EtcdGapTest, NewManyPages) {
+  const auto put = [&](int i) {
+    etcd_.commit({put_operation(keys_.records(Log{0}) + "stranger/" + std::to_string(i % 120), "x")});
+  };
+  etcd_.commit({put_operation(keys_.begun(Log{0}), "")});
+  for (int i = 0; i < 120; ++i) put(i);
+  {
+    LedgerDriver driver;
+    open_and_read(driver, 1);
+    EXPECT_TRUE(driver.wait([](const Seen& seen) { return seen.received[0].size() == 120; }, 3s));
+  }
+  std::atomic<bool> done = false;
+  std::thread writer([&] { for (int i = 0; !done; ++i) put(i); });
+  for (std::uint64_t turn = 0; turn < 20; ++turn) {
+    LedgerDriver driver;
+    open_and_read(driver, 2 + turn);
+    EXPECT_TRUE(driver.wait([](const Seen& seen) { return seen.received[0].size() >= 150; }, 5s));
+    const auto read = driver.seen().received[0];
+    for (std::size_t i = 1; i < read.size(); ++i) EXPECT_GT(read[i].offset, read[i - 1].offset);
+  }
+  done = true;
+  writer.join();
+}
+
+TEST_F(EtcdGapTest, NewALateRequestIsNotTakenForANewerOne) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  write_and_read(driver, 1);
+  etcd_.commit({put_operation(keys_.writer(ProcessId{1}), "1")});
+  write_and_read(driver, 2);
+}
+
+TEST_F(EtcdGapTest, NewWhatWasStoredWithoutAnAnswerIsNotStoredAgain) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  write_and_read(driver, 1);
+  etcd_.commit({put_operation(keys_.writer(ProcessId{1}), "2")});
+  driver.write(Log{0}, 2);
+  ASSERT_TRUE(driver.wait([](const Seen& seen) { return seen.offsets.contains(2); }));
+  EXPECT_TRUE(driver.never([](const Seen& seen) { return seen.received[0].size() > 1; }, 500ms));
+}
+
+TEST_F(EtcdGapTest, NewRestoredAndRewritten) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  for (const std::uint64_t seq : {1U, 2U, 3U}) write_and_read(driver, seq);
+  const EtcdKeyValue known = identity();
+  const std::string last = records().back().key;
+  const std::int64_t end = driver.seen().received[0].back().offset;
+  etcd_.restart_apart([&](EtcdProcess& apart) {
+    apart.commit({put_operation(known.key, known.value)});
+    for (std::int64_t i = 0; i < end + 5; ++i) apart.commit({put_operation(last, std::to_string(i))});
+  });
+  EXPECT_EQ(gap_of(driver), GapReason::changed);
 }
 
 }  // namespace

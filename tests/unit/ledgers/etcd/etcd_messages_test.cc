@@ -157,6 +157,14 @@ TEST(EtcdJsonTest, AWatchBringsPutsAndSaysWhyItEnds) {
   }
 }
 
+TEST(EtcdJsonTest, WarnsOfALargeDatabase) {
+  EXPECT_EQ(size_warning(object_of(R"({"dbSize":"1073741823"})")), std::nullopt);
+  EXPECT_EQ(size_warning(object_of("{}")), std::nullopt);
+  const auto warning = size_warning(object_of(R"({"dbSize":"1073741824"})"));
+  ASSERT_TRUE(warning);
+  EXPECT_NE(warning->find("1073741824 bytes"), std::string::npos) << *warning;
+}
+
 TEST(EtcdJsonTest, ATransactionComparesAndPuts) {
   EXPECT_EQ(boost::json::serialize(transaction({unchanged_since("a", 3), has_value("b", "c")},
                                                {put_operation("a", "d", 7)})),
