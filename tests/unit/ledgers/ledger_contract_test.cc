@@ -265,7 +265,7 @@ TEST_P(LedgerContract, p10_what_is_written_at_once_keeps_its_order_and_its_ackno
   EXPECT_EQ(seqs(seen.received[0]), seen.acknowledged);
   LedgerDriver newcomer;
   open_and_read(newcomer);
-  EXPECT_TRUE(newcomer.wait([](const Seen& theirs) { return theirs.received[0].size() == 50; }, 3s));
+  EXPECT_TRUE(newcomer.wait([](const Seen& theirs) { return theirs.received[0].size() == 50; }));
 }
 
 TEST_P(LedgerContract, a_record_of_64_kib_is_carried_whole) {

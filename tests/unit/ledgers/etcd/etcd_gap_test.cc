@@ -168,7 +168,8 @@ TEST_F(EtcdGapTest, NewWhatALivingWriterWroteIsKept) {
 
 TEST_F(EtcdGapTest, NewManyPages) {
   const auto put = [&](int i) {
-    etcd_.commit({put_operation(keys_.records(Log{0}) + "stranger/" + std::to_string(i % 120), "x")});
+    const std::string key = keys_.records(Log{0}) + "stranger/" + std::to_string(i % 120);
+    etcd_.commit({put_operation(key, "x")});
   };
   etcd_.commit({put_operation(keys_.begun(Log{0}), "")});
   for (int i = 0; i < 120; ++i) put(i);
@@ -217,7 +218,9 @@ TEST_F(EtcdGapTest, NewRestoredAndRewritten) {
   const std::int64_t end = driver.seen().received[0].back().offset;
   etcd_.restart_apart([&](EtcdProcess& apart) {
     apart.commit({put_operation(known.key, known.value)});
-    for (std::int64_t i = 0; i < end + 5; ++i) apart.commit({put_operation(last, std::to_string(i))});
+    for (std::int64_t i = 0; i < end + 5; ++i) {
+      apart.commit({put_operation(last, std::to_string(i))});
+    }
   });
   EXPECT_EQ(gap_of(driver), GapReason::changed);
 }
