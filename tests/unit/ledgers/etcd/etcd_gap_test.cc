@@ -144,7 +144,7 @@ TEST_F(EtcdGapTest, DeletedBelowAMember) {
   EXPECT_EQ(next.seen().started[0].below, Below::unread) << "the mark was put again";
 }
 
-TEST_F(EtcdGapTest, NewWhereAllLeasesAreOverTheMarkIsLeft) {
+TEST_F(EtcdGapTest, WhereAllLeasesAreOverTheMarkIsLeft) {
   LedgerDriver driver;
   open_and_read(driver, 1);
   write_and_read(driver, 1);
@@ -157,7 +157,7 @@ TEST_F(EtcdGapTest, NewWhereAllLeasesAreOverTheMarkIsLeft) {
   EXPECT_TRUE(driver.seen().failed.empty());
 }
 
-TEST_F(EtcdGapTest, NewWhatALivingWriterWroteIsKept) {
+TEST_F(EtcdGapTest, WhatALivingWriterWroteIsKept) {
   LedgerDriver driver;
   open_and_read(driver, 1, false, 3s);
   write_and_read(driver, 1);
@@ -166,7 +166,7 @@ TEST_F(EtcdGapTest, NewWhatALivingWriterWroteIsKept) {
   write_and_read(driver, 2);
 }
 
-TEST_F(EtcdGapTest, NewManyPages) {
+TEST_F(EtcdGapTest, ManyPages) {
   const auto put = [&](int i) {
     const std::string key = keys_.records(Log{0}) + "stranger/" + std::to_string(i % 120);
     etcd_.commit({put_operation(key, "x")});
@@ -191,7 +191,7 @@ TEST_F(EtcdGapTest, NewManyPages) {
   writer.join();
 }
 
-TEST_F(EtcdGapTest, NewALateRequestIsNotTakenForANewerOne) {
+TEST_F(EtcdGapTest, ALateRequestIsNotTakenForANewerOne) {
   LedgerDriver driver;
   open_and_read(driver, 1);
   write_and_read(driver, 1);
@@ -199,7 +199,7 @@ TEST_F(EtcdGapTest, NewALateRequestIsNotTakenForANewerOne) {
   write_and_read(driver, 2);
 }
 
-TEST_F(EtcdGapTest, NewWhatWasStoredWithoutAnAnswerIsNotStoredAgain) {
+TEST_F(EtcdGapTest, WhatWasStoredWithoutAnAnswerIsNotStoredAgain) {
   LedgerDriver driver;
   open_and_read(driver, 1);
   write_and_read(driver, 1);
@@ -209,7 +209,7 @@ TEST_F(EtcdGapTest, NewWhatWasStoredWithoutAnAnswerIsNotStoredAgain) {
   EXPECT_TRUE(driver.never([](const Seen& seen) { return seen.received[0].size() > 1; }, 500ms));
 }
 
-TEST_F(EtcdGapTest, NewRestoredAndRewritten) {
+TEST_F(EtcdGapTest, RestoredAndRewritten) {
   LedgerDriver driver;
   open_and_read(driver, 1);
   for (const std::uint64_t seq : {1U, 2U, 3U}) write_and_read(driver, seq);
