@@ -21,6 +21,16 @@ Error bad(std::string_view ledger, const std::string& why) {
   return {Errc::bad_option, "`ledger` \"" + std::string(ledger) + "\": " + why};
 }
 
+/// The address may say a secret before @, although it should not.
+std::string without_user(std::string_view ledger) {
+  const auto at = ledger.rfind('@');
+  if (at == std::string_view::npos) return std::string(ledger);
+  const auto scheme = ledger.find("://");
+  const bool first = scheme != std::string_view::npos && scheme < at;
+  return std::string(first ? ledger.substr(0, scheme + 3) : "") + "..." +
+         std::string(ledger.substr(at));
+}
+
 Result<LedgerAddress> in_memory(std::string_view ledger) {
   const std::string_view name = ledger.substr(kMemory.size());
   if (name.empty()) return bad(ledger, "expected a name after memory:, as in memory:test");
@@ -111,20 +121,13 @@ Result<void> take_user(std::string_view shown, std::string_view& servers, EtcdCo
   return {};
 }
 
-/// The address may say a secret before @, although it should not.
-std::string without_user(std::string_view scheme, std::string_view rest) {
-  const auto at = rest.rfind('@', rest.find('/'));
-  if (at == std::string_view::npos) return std::string(scheme) + std::string(rest);
-  return std::string(scheme) + "...@" + std::string(rest.substr(at + 1));
-}
-
 Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& kafka) {
   EtcdConnection found;
   found.timeout = kafka.timeout;
   found.tls = ledger.starts_with(kEtcdTls);
   const std::string_view scheme = found.tls ? kEtcdTls : kEtcd;
   std::string_view rest = ledger.substr(scheme.size());
-  const std::string shown = without_user(scheme, rest);
+  const std::string shown = without_user(ledger);
   const KafkaConnection defaults;
   if (kafka.brokers != defaults.brokers || kafka.topic != defaults.topic) {
     return bad(shown, "`kafka.brokers` and `kafka.topic` are of Kafka; leave them out");
@@ -174,8 +177,9 @@ Result<LedgerAddress> ledger_address(std::string_view ledger, const KafkaConnect
   if (ledger.starts_with(kKafka)) return on_kafka(ledger, kafka);
   if (ledger.starts_with(kEtcd) || ledger.starts_with(kEtcdTls)) return on_etcd(ledger, kafka);
   if (ledger.starts_with(kMemory)) return in_memory(ledger);
-  return bad(ledger, "expected kafka://HOST:PORT,.../TOPIC, etcd://HOST:PORT,.../PREFIX, or "
-                     "memory:NAME within one program");
+  return bad(without_user(ledger), "expected kafka://HOST:PORT,.../TOPIC, "
+                                   "etcd://HOST:PORT,.../PREFIX, or memory:NAME within one "
+                                   "program");
 }
 
 const std::string& topic_of(const LedgerAddress& address) {

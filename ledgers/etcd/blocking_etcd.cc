@@ -22,20 +22,20 @@ BlockingEtcd::~BlockingEtcd() {
 // waits for it ends.
 template <class T>
 T BlockingEtcd::run(asio::awaitable<T> work, milliseconds within) {
-  std::optional<T> result;
+  const auto result = std::make_shared<std::optional<T>>();  // it may come too late
   io_.restart();
   const auto guard = asio::make_work_guard(io_);
-  asio::co_spawn(io_, std::move(work), [&](const std::exception_ptr& thrown, T value) {
+  asio::co_spawn(io_, std::move(work), [this, result](const std::exception_ptr& thrown, T value) {
     if (thrown) std::rethrow_exception(thrown);
-    result = std::move(value);
+    *result = std::move(value);
     io_.stop();
   });
   io_.run_for(within);
-  if (result) return std::move(*result);
+  if (*result) return std::move(**result);
   client_.drop();
   io_.restart();
   io_.run_for(milliseconds{1'000});
-  return result ? std::move(*result) : T{};
+  return *result ? std::move(**result) : T{};
 }
 
 EtcdAnswer BlockingEtcd::call(std::string_view target, const boost::json::object& body,

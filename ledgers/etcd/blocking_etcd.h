@@ -31,8 +31,8 @@ class BlockingEtcd {
 
   void drop() { client_.drop(); }
   /// As of EtcdServers.
-  [[nodiscard]] bool all_failed() const noexcept { return servers_->all_failed(); }
-  [[nodiscard]] std::string troubles() const { return servers_->troubles(); }
+  [[nodiscard]] bool all_failed() const noexcept { return client_.all_failed(); }
+  [[nodiscard]] std::string troubles() const { return client_.troubles(); }
 
  private:
   template <class T>

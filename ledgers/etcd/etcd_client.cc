@@ -111,11 +111,17 @@ EtcdAnswer answer_of(unsigned status, const std::string& text) {
     answer.outcome = EtcdOutcome::ok;
     return answer;
   }
+  // Of a stream, the error is an object of its own.
+  if (const json::object* const nested = object_at(answer.body, "error")) {
+    const json::object inner = *nested;
+    answer.body = inner;
+  }
   const json::value* const message = answer.body.if_contains("message");
   answer.trouble = message != nullptr && message->is_string()
                        ? std::string(message->get_string())
                        : "HTTP status " + std::to_string(status);
-  answer.outcome = outcome_of(number_at(answer.body, "code").value_or(-1), answer.trouble);
+  const auto code = number_at(answer.body, answer.body.contains("code") ? "code" : "grpc_code");
+  answer.outcome = outcome_of(code.value_or(-1), answer.trouble);
   return answer;
 }
 
@@ -154,7 +160,14 @@ void EtcdClient::leave(const std::string& trouble) {
   drop();
   if (closed_) return;
   const EtcdServer& server = servers_->at(server_);
-  servers_->leave(server_, server.host + ":" + server.port + ": " + trouble);
+  troubles_[server_] = server.host + ":" + server.port + ": " + trouble;
+  servers_->leave(server_);
+}
+
+std::string EtcdClient::troubles() const {
+  std::string text;
+  for (const auto& [server, trouble] : troubles_) text += (text.empty() ? "" : "; ") + trouble;
+  return text;
 }
 
 void EtcdClient::drop_from(std::size_t server) {
@@ -218,23 +231,37 @@ asio::awaitable<EtcdClient::Error> EtcdClient::send(std::string_view target,
   co_return error;
 }
 
-asio::awaitable<EtcdAnswer> EtcdClient::ask(std::string_view target, const json::object& body,
-                                            milliseconds within) {
-  Error error = co_await send(target, body, within);
-  if (error) co_return gone(error);
+asio::awaitable<EtcdAnswer> EtcdClient::ask_once(std::string_view target, const json::object& body,
+                                                 milliseconds within, Error& error) {
+  error = co_await send(target, body, within);
+  if (error) co_return EtcdAnswer{};
   http::response_parser<http::string_body> parser;
   parser.body_limit(kAnswerBytesMost);
   co_await http::async_read(*stream_, buffer_, parser,
                             asio::redirect_error(asio::use_awaitable, error));
+  if (error) co_return EtcdAnswer{};
+  if (!parser.keep_alive()) drop();
+  co_return answer_of(parser.get().result_int(), parser.get().body());
+}
+
+// A connection that was kept may have been closed meanwhile, which says nothing of its server.
+asio::awaitable<EtcdAnswer> EtcdClient::ask(std::string_view target, const json::object& body,
+                                            milliseconds within) {
+  const bool kept = stream_ && stream_->socket().is_open();
+  Error error;
+  EtcdAnswer answer = co_await ask_once(target, body, within, error);
+  if (kept && (error == http::error::end_of_stream || error == asio::error::connection_reset ||
+               error == asio::error::broken_pipe)) {
+    drop();
+    answer = co_await ask_once(target, body, within, error);
+  }
   if (error) co_return gone(error);
-  EtcdAnswer answer = answer_of(parser.get().result_int(), parser.get().body());
   if (answer.outcome == EtcdOutcome::unreachable) {
     leave(answer.trouble);  // it has no leader, or is no etcd
   } else {
-    servers_->worked();
+    troubles_.clear();
     ever_answered_ = true;
   }
-  if (!parser.keep_alive()) drop();
   co_return answer;
 }
 

@@ -4,6 +4,7 @@
 // Errors: in the answer. Whoever does not answer in time is left for the next server.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -13,6 +14,7 @@
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <neliroute/time.h>
 #include <optional>
@@ -64,10 +66,20 @@ class EtcdClient {
   void leave(const std::string& trouble);
   /// The same as drop(), if that is the server.
   void drop_from(std::size_t server);
+  /// It left each server since one answered last.
+  [[nodiscard]] bool all_failed() const noexcept { return troubles_.size() == servers_->count(); }
+  /// Of each that it left: why.
+  [[nodiscard]] std::string troubles() const;
+  /// How long to wait before asking again: while nobody answers, longer.
+  [[nodiscard]] milliseconds retry(milliseconds lease) const noexcept {
+    return all_failed() ? std::clamp(lease / 4, kRetry, kRetryMost) : kRetry;
+  }
   /// The same, and makes no other.
   void close();
 
  private:
+  static constexpr milliseconds kRetry{100};
+  static constexpr milliseconds kRetryMost{1'000};
   using Error = boost::system::error_code;
   using WatchParser =
       boost::beast::http::parser<false, boost::beast::http::buffer_body>;
@@ -78,6 +90,10 @@ class EtcdClient {
   [[nodiscard]] boost::asio::awaitable<Error> send(std::string_view target,
                                                    const boost::json::object& body,
                                                    milliseconds within);
+  /// `error`: there is no answer.
+  [[nodiscard]] boost::asio::awaitable<EtcdAnswer> ask_once(std::string_view target,
+                                                            const boost::json::object& body,
+                                                            milliseconds within, Error& error);
   [[nodiscard]] boost::asio::awaitable<EtcdAnswer> ask(std::string_view target,
                                                        const boost::json::object& body,
                                                        milliseconds within);
@@ -93,6 +109,7 @@ class EtcdClient {
   boost::beast::flat_buffer buffer_;
   std::optional<WatchParser> watched_;
   std::string text_;  ///< what of the watch was read and not handed out
+  std::map<std::size_t, std::string> troubles_;
   bool ever_answered_ = false;
   bool closed_ = false;
 };

@@ -12,7 +12,6 @@
 #include <neliroute/error.h>
 #include <neliroute/time.h>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,43 +36,27 @@ class EtcdServers {
   [[nodiscard]] HostNames& names() noexcept { return names_; }
   /// Whom to ask.
   [[nodiscard]] std::size_t current() const noexcept { return current_; }
+  [[nodiscard]] std::size_t count() const noexcept { return connection_.servers.size(); }
   /// That one did not answer, or not as an etcd does: the next one is asked from now on.
-  void leave(std::size_t server, const std::string& trouble) {
-    troubles_[server] = trouble;
-    if (server == current_) current_ = (current_ + 1) % connection_.servers.size();
+  void leave(std::size_t server) {
+    if (server == current_) current_ = (current_ + 1) % count();
     const auto left = on_leave_;
     if (left) left(server);
   }
-  /// Who is connected to it may as well go to another one now.
+  /// Who waits for it may wait in vain.
   void on_leave(std::function<void(std::size_t server)> left) { on_leave_ = std::move(left); }
-  /// One of them answered.
-  void worked() noexcept { troubles_.clear(); }
-  /// Each was left since one answered last.
-  [[nodiscard]] bool all_failed() const noexcept {
-    return troubles_.size() == connection_.servers.size();
-  }
-  /// How long to wait before asking again: while nobody answers, longer.
-  [[nodiscard]] milliseconds retry(milliseconds lease) const noexcept {
-    return all_failed() ? std::clamp(lease / 4, kRetry, kRetryMost) : kRetry;
-  }
-  /// Of each that was left: why.
-  [[nodiscard]] std::string troubles() const {
-    std::string text;
-    for (const auto& [server, trouble] : troubles_) text += (text.empty() ? "" : "; ") + trouble;
-    return text;
-  }
 
   [[nodiscard]] const EtcdConnection& connection() const noexcept { return connection_; }
   /// What a user's requests carry; empty: to be asked for.
   [[nodiscard]] std::string& token() noexcept { return token_; }
 
-  /// Which logs are read (EtcdKeys::identity()); empty: that is not known yet. Only to these is
-  /// anything appended.
-  [[nodiscard]] std::string& logs() noexcept { return logs_; }
+  /// As which logs that one is read (EtcdKeys::identity()); empty: that is not known yet. Only to
+  /// these is anything appended.
+  [[nodiscard]] std::string& logs(Log log) { return logs_[log]; }
 
   void on_notice(NoticeSink notices) { notices_ = std::move(notices); }
   /// To operators, if `who` said nothing of this kind in the last minute.
-  void report(std::string_view who, int kind, Severity severity, const std::string& text,
+  void report(const std::string& who, int kind, Severity severity, const std::string& text,
               LocalTime now) {
     Report& last = reported_[{who, kind}];
     if (last.said != kLongAgo && now < later(last.said, last.open ? kRepeat : kPause)) return;
@@ -83,7 +66,7 @@ class EtcdServers {
     notify(severity, connection_.shown + ": " + text);
   }
   /// What `who` reported is over.
-  void recovered(std::string_view who, const std::string& text, LocalTime now) {
+  void recovered(const std::string& who, const std::string& text, LocalTime now) {
     LocalTime since = kNever;
     for (auto& [what, last] : reported_) {
       if (what.first != who || !std::exchange(last.open, false)) continue;
@@ -101,8 +84,6 @@ class EtcdServers {
     LocalTime said = kLongAgo;
     bool open = false;
   };
-  static constexpr milliseconds kRetry{100};
-  static constexpr milliseconds kRetryMost{1'000};
   static constexpr milliseconds kRepeat{60'000};
   static constexpr milliseconds kPause{5'000};  ///< where it comes and goes
 
@@ -116,10 +97,9 @@ class EtcdServers {
   HostNames names_;
   std::size_t current_ = 0;
   std::string token_;
-  std::string logs_;
+  std::map<Log, std::string> logs_;
   NoticeSink notices_;
-  std::map<std::pair<std::string_view, int>, Report> reported_;  ///< by whom, of what
-  std::map<std::size_t, std::string> troubles_;
+  std::map<std::pair<std::string, int>, Report> reported_;  ///< by whom, of what
   std::function<void(std::size_t server)> on_leave_;
 };
 

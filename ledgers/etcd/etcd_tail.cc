@@ -28,7 +28,8 @@ EtcdTail::EtcdTail(asio::any_io_executor strand, std::shared_ptr<EtcdServers> se
       reader_(strand_, servers_),
       asker_(strand_, servers_),
       keys_(std::move(keys)),
-      options_(options) {}
+      options_(options),
+      name_("log " + std::to_string(options.log.value())) {}
 
 void EtcdTail::start(Happened happened) {
   happened_ = std::move(happened);
@@ -80,17 +81,19 @@ void EtcdTail::lose(GapReason reason) {
 
 // One of several servers may be away.
 void EtcdTail::report(EtcdOutcome kind, const std::string& text) {
+  const EtcdClient* const whose = reader_.all_failed() ? &reader_ : &asker_;
   const bool away = kind == EtcdOutcome::unreachable;
-  if (closed_ || (away && !servers_->all_failed())) return;
-  servers_->report("tail", static_cast<int>(kind), Severity::error,
-                   "log " + std::to_string(options_.log.value()) + " cannot be read (" +
-                       (away ? servers_->troubles() : text) + "); trying again",
+  if (closed_ || (away && !whose->all_failed())) return;
+  servers_->report(name_, static_cast<int>(kind), Severity::error,
+                   name_ + " cannot be read (" + (away ? whose->troubles() : text) +
+                       "); trying again",
                    boot_now());
 }
 
+// A watch that says something is well, whatever others had to wait for.
 void EtcdTail::left(std::size_t server) {
-  reader_.drop_from(server);
-  asker_.drop_from(server);
+  const LocalTime silent = later(heard_, options_.lease / 4);
+  if (watching_ && boot_now() >= silent) reader_.drop_from(server);
 }
 
 asio::awaitable<void> EtcdTail::pause(asio::steady_timer& timer, milliseconds at_most) {
@@ -113,9 +116,8 @@ asio::awaitable<std::optional<EtcdTail::Looked>> EtcdTail::look(EtcdClient& clie
   identity.key = keys_.identity();
   json::array operations{range_operation(identity)};
   for (const EtcdRange& range : ranges) operations.push_back(range_operation(range));
-  const milliseconds patience = std::max(options_.lease / 2, kEtcdAttemptLeast);
   const EtcdAnswer answer =
-      co_await client.call("/v3/kv/txn", transaction({}, std::move(operations)), patience);
+      co_await client.call("/v3/kv/txn", transaction({}, std::move(operations)), patience());
   co_return looked_in(client, answer, ranges.size());
 }
 
@@ -155,7 +157,7 @@ asio::awaitable<void> EtcdTail::read() {
     }
     // What has begun, and what is to begin anew, goes on at once.
     if (!closed_ && turn == turn_ && running_ == was_running) {
-      co_await pause(reading_pause_, servers_->retry(options_.lease));
+      co_await pause(reading_pause_, reader_.retry(options_.lease));
     }
   }
 }
@@ -209,10 +211,11 @@ asio::awaitable<void> EtcdTail::begin() {
 void EtcdTail::deliver_start(const Looked& looked, std::vector<EtcdKeyValue> records) {
   const std::uint64_t turn = turn_;
   const std::int64_t end = looked.header.revision + 1;
-  servers_->logs() = identity_ = looked.identity;
+  servers_->logs(options_.log) = identity_ = looked.identity;
   cluster_ = looked.header.cluster;
   running_ = true;
   last_ = {};
+  known_ = end - 1;
   next_ = records.empty() ? end : records.front().revision;
   heard_ = proved_ = boot_now();
   const bool begun = !looked.found[0].keys.empty();
@@ -248,15 +251,13 @@ asio::awaitable<void> EtcdTail::follow() {
   const std::uint64_t turn = turn_;
   const bool same = co_await check_last();
   if (!same || closed_ || turn != turn_) co_return;
-  const milliseconds patience = std::max(options_.lease / 2, kEtcdAttemptLeast);
   const bool open =
-      co_await reader_.watch(watch_request(keys_.records(options_.log), next_), patience);
+      co_await reader_.watch(watch_request(keys_.records(options_.log), next_), patience());
   if (!open || closed_ || turn != turn_) co_return;
   heard_ = boot_now();
   watching_ = true;
   missed_.reset();
-  servers_->recovered("tail", "log " + std::to_string(options_.log.value()) + " is read again",
-                      heard_);
+  servers_->recovered(name_, name_ + " is read again", heard_);
   while (!closed_ && turn == turn_) {
     std::optional<std::string> line = co_await reader_.next_line();
     if (!line || closed_ || turn != turn_) break;
@@ -267,24 +268,24 @@ asio::awaitable<void> EtcdTail::follow() {
   reader_.drop();
 }
 
-// A store that was restored, and has got as far again since then, has another record there, or
-// none. What was overwritten is still there as of where this has read to, unless that is compacted:
+// A store that was restored, and has got as far again since then, has other records up to where
+// this has read to. What was overwritten since is still there as of then, unless that is compacted:
 // then the watch could not go on either.
 asio::awaitable<bool> EtcdTail::check_last() {
   const std::uint64_t turn = turn_;
   const std::int64_t next = next_;
   const EtcdKeyValue last = last_;
-  EtcdRange there = all_records();
-  there.as_of = next - 1;
-  there.changed_from = there.changed_to = std::max<std::int64_t>(last.revision, 1);
+  EtcdRange newest = all_records();
+  newest.as_of = next - 1;
+  newest.changed_from = last.revision > 0 ? last.revision : known_ + 1;
+  newest.limit = 2;
   EtcdRange identity;
   identity.key = keys_.identity();
-  const milliseconds patience = std::max(options_.lease / 2, kEtcdAttemptLeast);
   json::array operations;
   operations.push_back(range_operation(identity));
-  operations.push_back(range_operation(there));
-  const EtcdAnswer answer =
-      co_await reader_.call("/v3/kv/txn", transaction({}, std::move(operations)), patience);
+  operations.push_back(range_operation(newest));
+  const EtcdAnswer answer = co_await reader_.call(
+      "/v3/kv/txn", transaction({}, std::move(operations)), patience());
   if (closed_ || turn != turn_) co_return false;
   if (answer.outcome == EtcdOutcome::compacted || answer.outcome == EtcdOutcome::ahead) {
     lose(answer.outcome == EtcdOutcome::ahead ? GapReason::truncated : GapReason::out_of_range);
@@ -292,19 +293,33 @@ asio::awaitable<bool> EtcdTail::check_last() {
   }
   const std::optional<Looked> looked = looked_in(reader_, answer, 1);
   if (!looked || !is_same(*looked, next)) co_return false;
-  if (last.revision == 0) co_return true;
-  const auto& keys = looked->found[0].keys;
-  const bool found = std::any_of(keys.begin(), keys.end(), [&](const EtcdKeyValue& one) {
-    return one.key == last.key && one.value == last.value;
-  });
-  if (!found) lose(GapReason::changed);
-  co_return found;
+  std::vector<EtcdKeyValue> found = looked->found[0].keys;
+  if (found.empty() && last.revision > 0) {
+    // It may have expired since it was read.
+    EtcdRange there = all_records();
+    there.as_of = there.changed_from = there.changed_to = last.revision;
+    const EtcdAnswer then =
+        co_await reader_.call("/v3/kv/range", json_of(there), patience());
+    if (closed_ || turn != turn_ || then.outcome == EtcdOutcome::unreachable) co_return false;
+    if (auto old = found_in(then.body)) found = std::move(old->keys);
+  }
+  const bool same = last.revision == 0
+                        ? found.empty()
+                        : found.size() == 1 && found[0].key == last.key &&
+                              found[0].value == last.value;
+  if (!same) lose(GapReason::changed);
+  co_return same;
+}
+
+milliseconds EtcdTail::patience() const {
+  return std::max(options_.lease / 2, kEtcdAttemptLeast);
 }
 
 bool EtcdTail::take(const std::string& line) {
   const std::uint64_t turn = turn_;
   const auto watched = watched_in(line);
   if (!watched) {
+    reader_.leave("a message that is none of etcd 3.4 or later");
     report(EtcdOutcome::failed, "a message that is none of etcd 3.4 or later");
     return false;
   }
@@ -316,7 +331,10 @@ bool EtcdTail::take(const std::string& line) {
     lose(GapReason::replaced);
     return false;
   }
-  if (watched->ended) report(EtcdOutcome::failed, "its watch has ended: " + *watched->ended);
+  if (watched->ended) {
+    reader_.leave(*watched->ended);
+    report(EtcdOutcome::failed, "its watch has ended: " + *watched->ended);
+  }
   for (const EtcdKeyValue& put : watched->puts) {
     if (closed_ || turn != turn_) return false;
     deliver(put);
@@ -344,7 +362,7 @@ asio::awaitable<void> EtcdTail::guard() {
       const bool answered = co_await answer(request);
       if (closed_) co_return;
       if (answered && reread_ && reread_->question == request.question) reread_.reset();
-      if (!answered) co_await pause(guard_pause_, servers_->retry(options_.lease));
+      if (!answered) co_await pause(guard_pause_, asker_.retry(options_.lease));
     }
     const LocalTime due = std::min(later(heard_, options_.lease / 2),
                                    later(proved_, kProofs * options_.lease));
@@ -375,6 +393,7 @@ asio::awaitable<void> EtcdTail::probe() {
     co_return;
   }
   missed_.reset();
+  if (watching_) servers_->recovered(name_, name_ + " is read again", boot_now());
   const std::int64_t end = looked->header.revision + 1;
   if (end <= next_) co_return;
   next_ = end;
@@ -397,8 +416,7 @@ asio::awaitable<bool> EtcdTail::answer(RereadRequest request) {
   std::vector<EtcdKeyValue> keys = std::move(now->found[0].keys);
   if (request.offset > 0 && keys.empty() && request.offset <= now->header.revision) {
     there.as_of = request.offset;
-    const EtcdAnswer then = co_await asker_.call("/v3/kv/range", json_of(there),
-                                                 std::max(options_.lease / 2, kEtcdAttemptLeast));
+    const EtcdAnswer then = co_await asker_.call("/v3/kv/range", json_of(there), patience());
     if (closed_ || turn != turn_) co_return false;
     if (!then.ok() && then.outcome != EtcdOutcome::compacted) {
       report(then.outcome, then.trouble);

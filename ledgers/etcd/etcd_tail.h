@@ -45,7 +45,7 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   void reread(const RereadRequest& request);
   /// These may be other logs than those that are read: it asks soon.
   void doubt();
-  /// Somebody left that server: who waits for it waits in vain.
+  /// Somebody left that server.
   void left(std::size_t server);
   void close();
 
@@ -84,6 +84,7 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   [[nodiscard]] boost::asio::awaitable<void> pause(boost::asio::steady_timer& timer,
                                                    milliseconds at_most);
   [[nodiscard]] EtcdRange all_records() const;
+  [[nodiscard]] milliseconds patience() const;
   /// Emits a gap if that is not the store that was read, up to `next` when it was asked.
   [[nodiscard]] bool is_same(const Looked& looked, std::int64_t next);
   void lose(GapReason reason);
@@ -98,12 +99,14 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   EtcdClient asker_;
   EtcdKeys keys_;
   EtcdTailOptions options_;
+  std::string name_;  ///< for people
   Happened happened_;
   bool wanted_ = true;    ///< to be started, or running
   bool running_ = false;  ///< it was started: `next_` is known
   std::uint64_t turn_ = 0;  ///< counts starts: what was begun before one is void
   std::int64_t next_ = 0;
   EtcdKeyValue last_;  ///< that was delivered; position 0: none
+  std::int64_t known_ = 0;  ///< the log's end when it was started
   std::string identity_;  ///< of the logs that are read
   std::string cluster_;
   bool watching_ = false;

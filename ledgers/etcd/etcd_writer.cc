@@ -14,6 +14,8 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 
+constexpr milliseconds kSizeEach{60'000};
+
 BrokerTime stamp_now() {
   return BrokerTime{std::chrono::floor<milliseconds>(wall_now().time_since_epoch())};
 }
@@ -115,9 +117,14 @@ asio::awaitable<void> EtcdWriter::run() {
       done();
       continue;
     }
+    if (lease_ != 0 && boot_now() >= size_due_) {
+      size_due_ = later(boot_now(), kSizeEach);
+      co_await look_at_size();
+      continue;
+    }
+    const LocalTime due = std::min(lease_due_, size_due_);
     const milliseconds until_due =
-        lease_ == 0 ? options_.kept
-                    : std::chrono::ceil<milliseconds>(lease_due_ - boot_now());
+        lease_ == 0 ? options_.kept : std::chrono::ceil<milliseconds>(due - boot_now());
     co_await pause(std::max(until_due, milliseconds{1}));
   }
 }
@@ -130,14 +137,13 @@ asio::awaitable<void> EtcdWriter::keep_lease() {
       co_await client_.call("/v3/lease/keepalive", std::move(body), patience(due));
   if (closed_) co_return;
   if (!answer.ok()) {
-    on_trouble(answer);
+    report("the lease of its keys cannot be renewed: " + answer.trouble, answer.outcome);
     lease_due_ = later(boot_now(), options_.lease / 2);
     co_return;
   }
   const json::object* const result = object_at(answer.body, "result");
   if (result != nullptr && number_at(*result, "TTL").value_or(0) == 0) lease_ = 0;
   lease_due_ = later(boot_now(), result == nullptr ? options_.lease / 2 : options_.kept / 3);
-  co_await look_at_size();
 }
 
 asio::awaitable<void> EtcdWriter::look_at_size() {
@@ -164,16 +170,17 @@ json::object EtcdWriter::request_for(const Pending& pending, std::int64_t lease)
   const std::string writer = keys_.writer(options_.id);
   json::array success{put_operation(pending.key, pending.value, lease),
                       put_operation(writer, std::to_string(pending.number), lease_)};
-  if (!begun_.contains(pending.log)) {
+  const auto begun = begun_.find(pending.log);
+  if (begun == begun_.end() || begun->second != servers_->logs(pending.log)) {
     success.push_back(put_operation(keys_.begun(pending.log), ""));
   }
   EtcdRange moved;
   moved.key = writer;
   EtcdRange identity;
   identity.key = keys_.identity();
-  return transaction(
-      {unchanged_since(writer, writer_revision_), has_value(keys_.identity(), servers_->logs())},
-      std::move(success), {range_operation(moved), range_operation(identity)});
+  return transaction({unchanged_since(writer, writer_revision_),
+                      has_value(identity.key, servers_->logs(pending.log))},
+                     std::move(success), {range_operation(moved), range_operation(identity)});
 }
 
 asio::awaitable<void> EtcdWriter::append(Pending pending) {
@@ -185,8 +192,8 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
   // Nobody keeps it alive: what is not replaced shall vanish although its writer lives.
   if (lease_ != 0 && pending.lasting) lease = co_await grant(pending.due);
   while (!closed_ && waits(pending.number)) {
-    if (lease == 0 || servers_->logs().empty()) {
-      co_await pause(servers_->retry(options_.lease));
+    if (lease == 0 || servers_->logs(pending.log).empty()) {
+      co_await pause(client_.retry(options_.lease));
       co_return;  // run() begins again
     }
     const EtcdAnswer answer =
@@ -201,20 +208,20 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
       const std::string odd = "an answer that is none of etcd 3.4 or later";
       client_.leave(odd);
       report(odd, EtcdOutcome::failed);
-      co_await pause(servers_->retry(options_.lease));
+      co_await pause(client_.retry(options_.lease));
       continue;
     }
     on_trouble(answer);
     if (answer.outcome == EtcdOutcome::no_lease) {
       lease_ = 0;
-      co_await pause(servers_->retry(options_.lease));
+      co_await pause(client_.retry(options_.lease));
       co_return;
     }
     if (answer.outcome != EtcdOutcome::unreachable) {
       refuse(pending, answer);
       co_return;
     }
-    if (waits(pending.number)) co_await pause(servers_->retry(options_.lease));
+    if (waits(pending.number)) co_await pause(client_.retry(options_.lease));
   }
 }
 
@@ -229,8 +236,7 @@ void EtcdWriter::take(const Pending& pending, const EtcdCommitted& committed) {
     const auto& logs = committed.found[1].keys;
     writer_revision_ = moved.empty() ? 0 : moved[0].revision;
     if (!moved.empty() && number_in(moved[0].value) == pending.number) position = writer_revision_;
-    if (!position && (logs.empty() || logs[0].value != servers_->logs())) {
-      begun_.clear();
+    if (!position && (logs.empty() || logs[0].value != servers_->logs(pending.log))) {
       const auto doubted = doubted_;
       answer(pending.number, std::nullopt);
       if (doubted) doubted();
@@ -238,7 +244,7 @@ void EtcdWriter::take(const Pending& pending, const EtcdCommitted& committed) {
     }
   }
   if (!position) return;  // once more, as it is now
-  begun_.insert(pending.log);
+  begun_[pending.log] = servers_->logs(pending.log);
   ever_stored_ = true;
   servers_->recovered("writer", "records are written again", boot_now());
   answer(pending.number, position);
@@ -249,9 +255,9 @@ void EtcdWriter::on_trouble(const EtcdAnswer& answer) { report(answer.trouble, a
 // One of several servers may be away.
 void EtcdWriter::report(const std::string& text, EtcdOutcome outcome) {
   const bool away = outcome == EtcdOutcome::unreachable;
-  if (away && !servers_->all_failed()) return;
+  if (away && !client_.all_failed()) return;
   servers_->report("writer", static_cast<int>(outcome), Severity::error,
-                   "a record cannot be written (" + (away ? servers_->troubles() : text) +
+                   "a record cannot be written (" + (away ? client_.troubles() : text) +
                        "); trying again",
                    boot_now());
 }

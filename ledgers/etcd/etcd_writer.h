@@ -21,7 +21,6 @@
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,7 +103,9 @@ class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
   std::int64_t writer_revision_ = 0;  ///< at which the writer key was moved last; 0: never
   std::int64_t lease_ = 0;            ///< 0: none yet
   LocalTime lease_due_ = kLongAgo;    ///< when to keep it alive again
-  std::set<Log> begun_;  ///< logs of which the mark is known to be there
+  LocalTime size_due_ = kLongAgo;     ///< when to look how large the database is
+  /// Logs of which the mark is known to be there, and as which logs.
+  std::map<Log, std::string> begun_;
   bool ever_stored_ = false;
   bool ever_refused_ = false;
   bool closed_ = false;

@@ -87,6 +87,8 @@ class Preparation {
         deadline_(later(boot_now(), connection.timeout)) {}
 
   [[nodiscard]] Result<LedgerFacts> facts(const BeforeCreation& before_creation);
+  /// Connected to one that answers.
+  [[nodiscard]] BlockingEtcd& etcd() noexcept { return etcd_; }
 
  private:
   [[nodiscard]] Result<EtcdCommitted> ask(const boost::json::object& transaction);
@@ -333,9 +335,10 @@ Result<std::vector<LogRead>> read_etcd(const EtcdConnection& connection,
   needs.missing_topic = MissingTopic::fail;
   const auto tls = tls_of(connection);
   if (!tls) return tls.error();
-  auto facts = Preparation(connection, *tls, needs, {}).facts({});
+  Preparation preparation(connection, *tls, needs, {});
+  auto facts = preparation.facts({});
   if (!facts) return facts.error();
-  BlockingEtcd etcd(connection, *tls);
+  BlockingEtcd& etcd = preparation.etcd();
   const EtcdKeys keys(connection.prefix);
   std::vector<LogRead> all;
   for (std::uint32_t log = 0; log < facts->logs; ++log) {

@@ -264,7 +264,7 @@ class Operate(LaneCase):
         for words in (("cordon", "alpha"), ("overrides",), ("pause-moves",)):
             done = self.order(*words, code=2, lease="500ms")
             self.assertIn("no member lives, so nobody would carry it out", done.err)
-            self.assertIn(f"topic {self.topic}, lane 0", done.err)
+            self.assertIn(f"topic {self.topic} at {self.brokers}, lane 0", done.err)
 
     def test_all_were_killed(self):
         """What they wrote is still there: it must not be taken for a sign that they live."""

@@ -185,7 +185,7 @@ std::optional<int> LaneRun::refuse() const {
   if (shown.members.empty()) {
     return no(where +
               ": no member lives, so nobody would carry it out. Start processes, or say another "
-              "--topic or --lane");
+              "--topic, --ledger or --lane");
   }
   if (!known().members.lives(shown.assigner)) {
     return no(

@@ -209,6 +209,29 @@ TEST_F(EtcdGapTest, WhatWasStoredWithoutAnAnswerIsNotStoredAgain) {
   EXPECT_TRUE(driver.never([](const Seen& seen) { return seen.received[0].size() > 1; }, 500ms));
 }
 
+// What was read last still stands, and what came after it here is not what came after it there.
+TEST_F(EtcdGapTest, RestoredWithOtherRecordsSince) {
+  LedgerDriver driver;
+  open_and_read(driver, 1);
+  write_and_read(driver, 1);
+  const EtcdKeyValue known = identity();
+  const EtcdKeyValue last = records().back();
+  for (int i = 0; i < 20; ++i) etcd_.commit({put_operation("other", std::to_string(i))});
+  EXPECT_TRUE(driver.never([](const Seen&) { return false; }, 1500ms)) << "it asks where the end is";
+  etcd_.restart_apart([&](EtcdProcess& apart) {
+    const auto fill = [&](std::int64_t count) {
+      for (; count > 0; --count) apart.commit({put_operation("other", "x")});
+    };
+    apart.commit({put_operation(known.key, known.value)});
+    fill(last.revision - 3);
+    apart.commit({put_operation(last.key, last.value)});
+    fill(3);
+    apart.commit({put_operation(keys_.records(Log{0}) + "late", "x")});
+    fill(40);
+  });
+  EXPECT_EQ(gap_of(driver), GapReason::changed);
+}
+
 TEST_F(EtcdGapTest, RestoredAndRewritten) {
   LedgerDriver driver;
   open_and_read(driver, 1);
