@@ -217,7 +217,8 @@ TEST_F(EtcdGapTest, RestoredWithOtherRecordsSince) {
   const EtcdKeyValue known = identity();
   const EtcdKeyValue last = records().back();
   for (int i = 0; i < 20; ++i) etcd_.commit({put_operation("other", std::to_string(i))});
-  EXPECT_TRUE(driver.never([](const Seen&) { return false; }, 1500ms)) << "it asks where the end is";
+  // Meanwhile it asks where the log ends.
+  EXPECT_TRUE(driver.never([](const Seen&) { return false; }, 1500ms));
   etcd_.restart_apart([&](EtcdProcess& apart) {
     const auto fill = [&](std::int64_t count) {
       for (; count > 0; --count) apart.commit({put_operation("other", "x")});
