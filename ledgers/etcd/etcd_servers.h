@@ -39,6 +39,7 @@ class EtcdServers {
   [[nodiscard]] std::size_t count() const noexcept { return connection_.servers.size(); }
   /// That one did not answer, or not as an etcd does: the next one is asked from now on.
   void leave(std::size_t server) {
+    if (count() == 1) return;
     if (server == current_) current_ = (current_ + 1) % count();
     const auto left = on_leave_;
     if (left) left(server);

@@ -93,9 +93,10 @@ asio::awaitable<void> EtcdWriter::pause(milliseconds at_most) {
   co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
-// Another server can still be asked within the time that the record has.
+// If there is another server, it can still be asked within the time that the record has.
 milliseconds EtcdWriter::patience(LocalTime due) const {
-  const milliseconds attempt = std::max(options_.lease / 4, kEtcdAttemptLeast);
+  const milliseconds most = options_.lease / (servers_->count() > 1 ? 4 : 2);
+  const milliseconds attempt = std::max(most, kEtcdAttemptLeast);
   const auto left = std::chrono::duration_cast<milliseconds>(due - boot_now());
   return std::clamp(left, kEtcdAttemptLeast, attempt);
 }

@@ -20,7 +20,8 @@ void ClaimProtocol::on(const TailStarted& event) {
   l.start(event);
   l.started_at = now_;
   l.first_stamp.reset();
-  l.history_bound_known = event.below == Below::nothing || event.below == Below::expired;
+  // Else the newest record of whoever may still lead is read, if there is one, and says T*.
+  l.history_bound_known = event.below != Below::older;
   l.dates_history = event.below != Below::unread || mutated(Mutation::dates_unread);
   l.last_offset = -1;
   l.check_pending = false;

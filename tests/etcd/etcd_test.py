@@ -98,10 +98,13 @@ class OneMember(case.KafkaCase):
         sleeper = fleet.owners[0]
         sleeper.stop()
         fleet.wait_led()
-        self.kafka.compact()
         self.kafka.stop()  # so that it has to ask for what comes next
         self.kafka.start()
         fleet.wait_led()
+        before = self.kafka.read(fleet.topic, 0)[-1]["offset"]
+        wait_until(lambda: self.kafka.read(fleet.topic, 0)[-1]["offset"] > before, 20,
+                   "records that it has not read")
+        self.kafka.compact()
         sleeper.wake()
         fleet.rest()
         self.assertIn("given up and claimed again", sleeper.error_tail(10_000))

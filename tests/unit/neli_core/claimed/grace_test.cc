@@ -151,25 +151,6 @@ TEST(Rule6, nothing_lies_below_the_beginning_of_a_log) {
   EXPECT_NE(core.next_deadline(), kNever);
 }
 
-// The records that it reads may be older than those that it does not.
-TEST(Rule6, no_stamp_dates_what_a_tail_may_have_left_out) {
-  for (const bool unread : {false, true}) {
-    Rig rig(exclusive());
-    ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
-    core.tick(rig.now());
-    core.step(TailStarted{kLog, 1, 2, unread ? Below::unread : Below::older}, rig.now());
-    const LocalTime l0 = rig.now();
-    const Decoded old = decode_record(encode_record(claim_of(7, "1")));
-    core.step(Received{kLog, 1, rig.broker_now() - 1h, true, &old}, l0);
-    core.step(GroupAssigned{*PartitionRanges::parse("0")}, l0);
-    const Ready ready = core.take_ready();
-    ASSERT_EQ(ready.writes.size(), 1u);
-    const Decoded claim = decode_record(ready.writes[0].value);
-    core.step(Received{kLog, 2, rig.broker_now(), true, &claim}, l0);
-    EXPECT_EQ(core.leads(kP0, l0), !unread) << "it waits for a lease from L0";
-  }
-}
-
 TEST(Rule6, r_a_release_read_before_the_wait_ends_it) {
   Rig rig(exclusive());
   auto& a = rig.start(1, "a");
