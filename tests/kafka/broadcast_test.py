@@ -5,9 +5,12 @@ from case import boot_now
 from harness import checker, children
 
 PARTITIONS = 16
-# Nobody serves on here when a lease lapses, as T is all that the paper knows: so where a test looks
-# for gaps, T is longer than a busy machine stands still.
-LONG_LEASE = "3s"
+
+
+def long_lease():
+    """Nobody serves on here when a lease lapses, as T is all that the paper knows: where a test
+    looks for gaps, T is longer than a busy machine stands still; and than the session."""
+    return f"{case.protocol().session_ms + 2500}ms"
 
 
 class Broadcast(case.KafkaCase):
@@ -15,7 +18,7 @@ class Broadcast(case.KafkaCase):
 
     def test_non_exclusive_life(self):
         """Joins, a leave and a kill: nothing is unled but after the kill; overlaps are wanted."""
-        fleet = self.fleet(PARTITIONS, variation="broadcast", lease=LONG_LEASE)
+        fleet = self.fleet(PARTITIONS, variation="broadcast", lease=long_lease())
         fleet.start()
         fleet.rest()
         since = boot_now()
@@ -57,7 +60,7 @@ class Broadcast(case.KafkaCase):
 
     def test_two_groups_share_a_topic(self):
         """Each leads all of it for itself, at half the frequency; without claims beside."""
-        options = {"variation": "broadcast", "no_hints": True, "groups": 2, "lease": LONG_LEASE}
+        options = {"variation": "broadcast", "no_hints": True, "groups": 2, "lease": long_lease()}
         first = self.fleet(PARTITIONS, topic="shared", group="first", **options)
         second = self.fleet(PARTITIONS, topic="shared", group="second", **options)
         self.start_rested(first, 2)
@@ -76,7 +79,7 @@ class Broadcast(case.KafkaCase):
 
     def test_more_partitions_are_an_error(self):
         """M is a constant: exclusive processes end, the others say so and go on."""
-        bold = self.fleet(PARTITIONS, topic="bold", variation="broadcast", lease=LONG_LEASE,
+        bold = self.fleet(PARTITIONS, topic="bold", variation="broadcast", lease=long_lease(),
                           witness=False)
         careful = self.fleet(PARTITIONS, topic="careful", variation="broadcast", mode="exclusive",
                              witness=False)
