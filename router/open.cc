@@ -4,6 +4,7 @@
 #include <neliroute/clock.h>
 #include <utility>
 
+#include "base/process_id.h"
 #include "ledgers/ledgers.h"
 #include "neli_core/assigner/assigned_core.h"
 #include "neli_core/broadcast/broadcast.h"

@@ -30,7 +30,7 @@ class BlockingEtcd {
   [[nodiscard]] std::optional<std::string> next_line(milliseconds within);
 
   void drop() { client_.drop(); }
-  /// As of EtcdServers.
+  /// As of EtcdClient.
   [[nodiscard]] bool all_failed() const noexcept { return client_.all_failed(); }
   [[nodiscard]] std::string troubles() const { return client_.troubles(); }
 

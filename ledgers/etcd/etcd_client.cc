@@ -17,7 +17,6 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/stream_parser.hpp>
 #include <boost/json/value.hpp>
-#include <exception>
 #include <utility>
 
 #include "ledgers/etcd/etcd_json.h"
@@ -112,15 +111,13 @@ EtcdAnswer answer_of(unsigned status, const std::string& text) {
     return answer;
   }
   // Of a stream, the error is an object of its own.
-  if (const json::object* const nested = object_at(answer.body, "error")) {
-    const json::object inner = *nested;
-    answer.body = inner;
-  }
-  const json::value* const message = answer.body.if_contains("message");
+  const json::object* const nested = object_at(answer.body, "error");
+  const json::object& said = nested == nullptr ? answer.body : *nested;
+  const json::value* const message = said.if_contains("message");
   answer.trouble = message != nullptr && message->is_string()
                        ? std::string(message->get_string())
                        : "HTTP status " + std::to_string(status);
-  const auto code = number_at(answer.body, answer.body.contains("code") ? "code" : "grpc_code");
+  const auto code = number_at(said, said.contains("code") ? "code" : "grpc_code");
   answer.outcome = outcome_of(code.value_or(-1), answer.trouble);
   return answer;
 }
@@ -339,9 +336,12 @@ asio::awaitable<std::optional<std::string>> EtcdClient::next_line() {
 }
 
 void run_apart(const asio::any_io_executor& strand, std::function<asio::awaitable<void>()> work) {
-  asio::co_spawn(strand, std::move(work), [](const std::exception_ptr& thrown) {
-    if (thrown) std::rethrow_exception(thrown);
-  });
+  asio::co_spawn(strand, std::move(work), rethrow_other);
+}
+
+asio::awaitable<void> pause(asio::steady_timer& timer, milliseconds at_most) {
+  timer.expires_after(at_most);
+  co_await await_timer(timer);
 }
 
 }  // namespace neliroute

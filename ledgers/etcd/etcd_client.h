@@ -62,9 +62,11 @@ class EtcdClient {
   [[nodiscard]] boost::asio::awaitable<std::optional<std::string>> next_line();
   /// Drops the connection: what is awaited ends soon. The next request makes another one.
   void drop();
-  /// The same, to another server: what this one answered is nothing that an etcd answers.
+  /// The same, and makes no other.
+  void close();
+  /// As drop(), and to another server: what this one answered is nothing that an etcd answers.
   void leave(const std::string& trouble);
-  /// The same as drop(), if that is the server.
+  /// As drop(), if that is the server.
   void drop_from(std::size_t server);
   /// It left each server since one answered last.
   [[nodiscard]] bool all_failed() const noexcept { return troubles_.size() == servers_->count(); }
@@ -74,9 +76,6 @@ class EtcdClient {
   [[nodiscard]] milliseconds retry(milliseconds lease) const noexcept {
     return all_failed() ? std::clamp(lease / 4, kRetry, kRetryMost) : kRetry;
   }
-  /// The same, and makes no other.
-  void close();
-
  private:
   static constexpr milliseconds kRetry{100};
   static constexpr milliseconds kRetryMost{1'000};
@@ -117,5 +116,8 @@ class EtcdClient {
 /// Starts a coroutine that nobody waits for. What it throws ends the program.
 void run_apart(const boost::asio::any_io_executor& strand,
                std::function<boost::asio::awaitable<void>()> work);
+/// For so long, or until it is cancelled.
+[[nodiscard]] boost::asio::awaitable<void> pause(boost::asio::steady_timer& timer,
+                                                 milliseconds at_most);
 
 }  // namespace neliroute

@@ -4,8 +4,8 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <neliroute/ids.h>
-#include <random>
 
+#include "base/process_id.h"
 #include "ledgers/etcd/etcd_json.h"
 #include "neli_core/options.h"
 
@@ -14,14 +14,10 @@ namespace neliroute {
 namespace json = boost::json;
 
 json::object make_identity(const EtcdKeys& keys, std::uint32_t logs) {
-  std::random_device device;
-  const ProcessId id{std::uint64_t{device()} << 32 | device()};
-  const json::object value{{"id", to_string(id)}, {"logs", logs}};
-  EtcdRange there;
-  there.key = keys.identity();
-  return transaction({unchanged_since(there.key, 0)},
-                     {put_operation(there.key, json::serialize(value))},
-                     {range_operation(there)});
+  const json::object value{{"id", to_string(draw_process_id())}, {"logs", logs}};
+  return transaction({unchanged_since(keys.identity(), 0)},
+                     {put_operation(keys.identity(), json::serialize(value))},
+                     {range_operation({keys.identity()})});
 }
 
 std::optional<std::uint32_t> logs_in(std::string_view identity) {

@@ -57,6 +57,8 @@ bool take_events(const json::array& events, EtcdWatched& watched) {
 
 }  // namespace
 
+EtcdRange all_below(const std::string& prefix) { return {prefix, end_of_prefix(prefix)}; }
+
 json::object json_of(const EtcdRange& range) {
   json::object object{{"key", base64(range.key)},
                       {"sort_target", "MOD"},

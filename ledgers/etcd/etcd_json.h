@@ -23,8 +23,8 @@ struct EtcdKeyValue {
 
 /// Which keys are asked for.
 struct EtcdRange {
-  std::string key;
-  std::string end;  ///< exclusive; empty: that key alone
+  std::string key = {};
+  std::string end = {};  ///< exclusive; empty: that key alone
   /// What stood there as of this revision; 0: what stands there now.
   std::int64_t as_of = 0;
   // Only those last changed within these, both inclusive; 0: no bound.
@@ -33,6 +33,12 @@ struct EtcdRange {
   std::int64_t limit = 0;  ///< 0: none
   bool newest_first = false;  ///< else in the order in which they were changed
 };
+
+/// What is said of an answer that cannot be read.
+inline constexpr const char* kNoEtcd = "an answer that is none of etcd 3.4 or later";
+
+/// All keys that begin with it.
+[[nodiscard]] EtcdRange all_below(const std::string& prefix);
 
 [[nodiscard]] boost::json::object json_of(const EtcdRange& range);
 /// As an operation of a transaction.

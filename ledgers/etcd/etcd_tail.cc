@@ -1,8 +1,6 @@
 #include "ledgers/etcd/etcd_tail.h"
 
 #include <algorithm>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <neliroute/clock.h>
 
 namespace neliroute {
@@ -96,29 +94,21 @@ void EtcdTail::left(std::size_t server) {
   if (watching_ && boot_now() >= silent) reader_.drop_from(server);
 }
 
-asio::awaitable<void> EtcdTail::pause(asio::steady_timer& timer, milliseconds at_most) {
-  boost::system::error_code ignored;
-  timer.expires_after(at_most);
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-}
-
-EtcdRange EtcdTail::all_records() const {
-  EtcdRange range;
-  range.key = keys_.records(options_.log);
-  range.end = end_of_prefix(range.key);
-  return range;
-}
+EtcdRange EtcdTail::all_records() const { return all_below(keys_.records(options_.log)); }
 
 // Whatever else is asked for, it is asked of the same state of the same store.
+asio::awaitable<EtcdAnswer> EtcdTail::ask(EtcdClient& client, std::vector<EtcdRange> ranges) {
+  json::array operations{range_operation({keys_.identity()})};
+  for (const EtcdRange& range : ranges) operations.push_back(range_operation(range));
+  co_return co_await client.call("/v3/kv/txn", transaction({}, std::move(operations)),
+                                 patience());
+}
+
 asio::awaitable<std::optional<EtcdTail::Looked>> EtcdTail::look(EtcdClient& client,
                                                                 std::vector<EtcdRange> ranges) {
-  EtcdRange identity;
-  identity.key = keys_.identity();
-  json::array operations{range_operation(identity)};
-  for (const EtcdRange& range : ranges) operations.push_back(range_operation(range));
-  const EtcdAnswer answer =
-      co_await client.call("/v3/kv/txn", transaction({}, std::move(operations)), patience());
-  co_return looked_in(client, answer, ranges.size());
+  const std::size_t count = ranges.size();
+  const EtcdAnswer answer = co_await ask(client, std::move(ranges));
+  co_return looked_in(client, answer, count);
 }
 
 std::optional<EtcdTail::Looked> EtcdTail::looked_in(EtcdClient& client, const EtcdAnswer& answer,
@@ -129,9 +119,7 @@ std::optional<EtcdTail::Looked> EtcdTail::looked_in(EtcdClient& client, const Et
   }
   auto committed = committed_in(answer.body);
   if (!committed || committed->found.size() != ranges + 1) {
-    const std::string odd = "an answer that is none of etcd 3.4 or later";
-    report(EtcdOutcome::failed, odd);
-    client.leave(odd);
+    leave(client, kNoEtcd);
     return std::nullopt;
   }
   Looked looked;
@@ -140,6 +128,11 @@ std::optional<EtcdTail::Looked> EtcdTail::looked_in(EtcdClient& client, const Et
   committed->found.erase(committed->found.begin());
   looked.found = std::move(committed->found);
   return looked;
+}
+
+void EtcdTail::leave(EtcdClient& client, const std::string& trouble) {
+  client.leave(trouble);
+  report(EtcdOutcome::failed, trouble);
 }
 
 asio::awaitable<void> EtcdTail::read() {
@@ -163,8 +156,7 @@ asio::awaitable<void> EtcdTail::read() {
 }
 
 asio::awaitable<std::optional<EtcdTail::Looked>> EtcdTail::look_for_start() {
-  EtcdRange begun;
-  begun.key = keys_.begun(options_.log);
+  const EtcdRange begun{keys_.begun(options_.log)};
   EtcdRange first = all_records();
   first.limit = kPage;
   std::vector<EtcdRange> ranges{begun};
@@ -279,13 +271,8 @@ asio::awaitable<bool> EtcdTail::check_last() {
   newest.as_of = next - 1;
   newest.changed_from = last.revision > 0 ? last.revision : known_ + 1;
   newest.limit = 2;
-  EtcdRange identity;
-  identity.key = keys_.identity();
-  json::array operations;
-  operations.push_back(range_operation(identity));
-  operations.push_back(range_operation(newest));
-  const EtcdAnswer answer = co_await reader_.call(
-      "/v3/kv/txn", transaction({}, std::move(operations)), patience());
+  std::vector<EtcdRange> ranges{newest};
+  const EtcdAnswer answer = co_await ask(reader_, std::move(ranges));
   if (closed_ || turn != turn_) co_return false;
   if (answer.outcome == EtcdOutcome::compacted || answer.outcome == EtcdOutcome::ahead) {
     lose(answer.outcome == EtcdOutcome::ahead ? GapReason::truncated : GapReason::out_of_range);
@@ -319,8 +306,7 @@ bool EtcdTail::take(const std::string& line) {
   const std::uint64_t turn = turn_;
   const auto watched = watched_in(line);
   if (!watched) {
-    reader_.leave("a message that is none of etcd 3.4 or later");
-    report(EtcdOutcome::failed, "a message that is none of etcd 3.4 or later");
+    leave(reader_, kNoEtcd);
     return false;
   }
   if (watched->ended && watched->compacted_to > 0) {
@@ -331,10 +317,7 @@ bool EtcdTail::take(const std::string& line) {
     lose(GapReason::replaced);
     return false;
   }
-  if (watched->ended) {
-    reader_.leave(*watched->ended);
-    report(EtcdOutcome::failed, "its watch has ended: " + *watched->ended);
-  }
+  if (watched->ended) leave(reader_, "its watch has ended: " + *watched->ended);
   for (const EtcdKeyValue& put : watched->puts) {
     if (closed_ || turn != turn_) return false;
     deliver(put);

@@ -75,20 +75,22 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   [[nodiscard]] boost::asio::awaitable<void> guard();
   [[nodiscard]] boost::asio::awaitable<void> probe();
   [[nodiscard]] boost::asio::awaitable<bool> answer(RereadRequest request);
+  [[nodiscard]] boost::asio::awaitable<EtcdAnswer> ask(EtcdClient& client,
+                                                       std::vector<EtcdRange> ranges);
   [[nodiscard]] boost::asio::awaitable<std::optional<Looked>> look(EtcdClient& client,
                                                                    std::vector<EtcdRange> ranges);
   /// Who answers what no etcd does is left.
   [[nodiscard]] std::optional<Looked> looked_in(EtcdClient& client, const EtcdAnswer& answer,
                                                 std::size_t ranges);
 
-  [[nodiscard]] boost::asio::awaitable<void> pause(boost::asio::steady_timer& timer,
-                                                   milliseconds at_most);
   [[nodiscard]] EtcdRange all_records() const;
   [[nodiscard]] milliseconds patience() const;
   /// Emits a gap if that is not the store that was read, up to `next` when it was asked.
   [[nodiscard]] bool is_same(const Looked& looked, std::int64_t next);
   void lose(GapReason reason);
   void report(EtcdOutcome kind, const std::string& text);
+  /// What it answers is nothing that an etcd answers.
+  void leave(EtcdClient& client, const std::string& trouble);
   void emit(const Event& event);
 
   boost::asio::any_io_executor strand_;

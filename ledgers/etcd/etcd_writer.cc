@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <chrono>
 #include <neliroute/clock.h>
@@ -87,12 +85,6 @@ void EtcdWriter::close() {
   client_.close();
 }
 
-asio::awaitable<void> EtcdWriter::pause(milliseconds at_most) {
-  boost::system::error_code ignored;
-  pause_.expires_after(at_most);
-  co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-}
-
 // If there is another server, it can still be asked within the time that the record has.
 milliseconds EtcdWriter::patience(LocalTime due) const {
   const milliseconds most = options_.lease / (servers_->count() > 1 ? 4 : 2);
@@ -126,7 +118,7 @@ asio::awaitable<void> EtcdWriter::run() {
     const LocalTime due = std::min(lease_due_, size_due_);
     const milliseconds until_due =
         lease_ == 0 ? options_.kept : std::chrono::ceil<milliseconds>(due - boot_now());
-    co_await pause(std::max(until_due, milliseconds{1}));
+    co_await pause(pause_, std::max(until_due, milliseconds{1}));
   }
 }
 
@@ -175,13 +167,10 @@ json::object EtcdWriter::request_for(const Pending& pending, std::int64_t lease)
   if (begun == begun_.end() || begun->second != servers_->logs(pending.log)) {
     success.push_back(put_operation(keys_.begun(pending.log), ""));
   }
-  EtcdRange moved;
-  moved.key = writer;
-  EtcdRange identity;
-  identity.key = keys_.identity();
   return transaction({unchanged_since(writer, writer_revision_),
-                      has_value(identity.key, servers_->logs(pending.log))},
-                     std::move(success), {range_operation(moved), range_operation(identity)});
+                      has_value(keys_.identity(), servers_->logs(pending.log))},
+                     std::move(success),
+                     {range_operation({writer}), range_operation({keys_.identity()})});
 }
 
 asio::awaitable<void> EtcdWriter::append(Pending pending) {
@@ -194,7 +183,7 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
   if (lease_ != 0 && pending.lasting) lease = co_await grant(pending.due);
   while (!closed_ && waits(pending.number)) {
     if (lease == 0 || servers_->logs(pending.log).empty()) {
-      co_await pause(client_.retry(options_.lease));
+      co_await pause(pause_, client_.retry(options_.lease));
       co_return;  // run() begins again
     }
     const EtcdAnswer answer =
@@ -206,23 +195,22 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
         take(pending, *committed);
         continue;
       }
-      const std::string odd = "an answer that is none of etcd 3.4 or later";
-      client_.leave(odd);
-      report(odd, EtcdOutcome::failed);
-      co_await pause(client_.retry(options_.lease));
+      client_.leave(kNoEtcd);
+      report(kNoEtcd, EtcdOutcome::failed);
+      co_await pause(pause_, client_.retry(options_.lease));
       continue;
     }
     on_trouble(answer);
     if (answer.outcome == EtcdOutcome::no_lease) {
       lease_ = 0;
-      co_await pause(client_.retry(options_.lease));
+      co_await pause(pause_, client_.retry(options_.lease));
       co_return;
     }
     if (answer.outcome != EtcdOutcome::unreachable) {
       refuse(pending, answer);
       co_return;
     }
-    if (waits(pending.number)) co_await pause(client_.retry(options_.lease));
+    if (waits(pending.number)) co_await pause(pause_, client_.retry(options_.lease));
   }
 }
 
@@ -278,7 +266,10 @@ bool EtcdWriter::waits(std::uint64_t number) const {
 }
 
 void EtcdWriter::answer(std::uint64_t number, std::optional<std::int64_t> position) {
-  if (!waits(number)) return;  // it was late, and has failed
+  if (waits(number)) answer_first(position);  // else it was late, and has failed
+}
+
+void EtcdWriter::answer_first(std::optional<std::int64_t> position) {
   const std::uint64_t seq = pending_.front().seq;
   pending_.pop_front();
   arm();
@@ -287,12 +278,7 @@ void EtcdWriter::answer(std::uint64_t number, std::optional<std::int64_t> positi
 }
 
 void EtcdWriter::fail_overdue() {
-  while (!pending_.empty() && pending_.front().due <= boot_now()) {
-    const std::uint64_t seq = pending_.front().seq;
-    pending_.pop_front();
-    const Written written = written_;
-    if (written) written(seq, std::nullopt);
-  }
+  while (!pending_.empty() && pending_.front().due <= boot_now()) answer_first(std::nullopt);
   arm();
 }
 

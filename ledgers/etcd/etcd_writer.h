@@ -73,13 +73,13 @@ class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
   /// 0: it got none.
   [[nodiscard]] boost::asio::awaitable<std::int64_t> grant(LocalTime due);
   [[nodiscard]] boost::json::object request_for(const Pending& pending, std::int64_t lease) const;
-  [[nodiscard]] boost::asio::awaitable<void> pause(milliseconds at_most);
   [[nodiscard]] milliseconds patience(LocalTime due) const;
   void take(const Pending& pending, const EtcdCommitted& committed);
   void on_trouble(const EtcdAnswer& answer);
   void report(const std::string& text, EtcdOutcome outcome);
   void refuse(const Pending& pending, const EtcdAnswer& answer);
   void answer(std::uint64_t number, std::optional<std::int64_t> position);
+  void answer_first(std::optional<std::int64_t> position);
   void fail_overdue();
   void arm();
   [[nodiscard]] bool waits(std::uint64_t number) const;

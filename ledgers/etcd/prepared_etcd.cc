@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <neliroute/clock.h>
-#include <random>
 #include <thread>
 #include <utility>
 
+#include "base/process_id.h"
 #include "ledgers/etcd/blocking_etcd.h"
 #include "ledgers/etcd/etcd_identity.h"
 #include "ledgers/etcd/etcd_json.h"
@@ -24,11 +24,6 @@ constexpr std::int64_t kRecords = 48;
 
 Error cannot(Errc errc, const EtcdConnection& connection, const std::string& why) {
   return {errc, connection.shown + ": " + why};
-}
-
-ProcessId drawn_id() {
-  std::random_device device;
-  return ProcessId{std::uint64_t{device()} << 32 | device()};
 }
 
 /// Null: it has none.
@@ -57,7 +52,7 @@ class PreparedEtcd final : public PreparedStore {
   [[nodiscard]] Result<OpenedLedger> open(boost::asio::any_io_executor strand, const Timing& timing,
                                           ProcessId self) override {
     EtcdLedgerOptions options;
-    options.id = self == kNobody ? drawn_id() : self;
+    options.id = self == kNobody ? draw_process_id() : self;
     options.logs = facts_.logs;
     options.lease = timing.lease;
     options.kept = kept_for(timing);
@@ -78,10 +73,10 @@ class PreparedEtcd final : public PreparedStore {
 class Preparation {
  public:
   Preparation(const EtcdConnection& connection, const TlsContextPtr& tls,
-              const LedgerNeeds& needs, const NoticeSink& waiting)
+              const LedgerNeeds& needs, NoticeSink waiting)
       : connection_(connection),
         needs_(needs),
-        waiting_(waiting),
+        waiting_(std::move(waiting)),
         etcd_(connection, tls),
         keys_(connection.prefix),
         deadline_(later(boot_now(), connection.timeout)) {}
@@ -103,7 +98,7 @@ class Preparation {
 
   const EtcdConnection& connection_;
   const LedgerNeeds& needs_;
-  const NoticeSink& waiting_;
+  NoticeSink waiting_;
   BlockingEtcd etcd_;
   EtcdKeys keys_;
   LocalTime deadline_;
@@ -115,10 +110,8 @@ Result<EtcdCommitted> Preparation::ask(const boost::json::object& transaction) {
     const EtcdAnswer answer = etcd_.call("/v3/kv/txn", transaction, kAttempt);
     if (answer.ok()) {
       if (auto committed = committed_in(answer.body)) return std::move(*committed);
-      return cannot(Errc::ledger_unfit, connection_, "an answer that is none of etcd 3.4 or later");
+      return cannot(Errc::ledger_unfit, connection_, kNoEtcd);
     }
-    const std::string troubles =
-        etcd_.all_failed() ? etcd_.troubles() : answer.trouble;
     switch (answer.outcome) {
       case EtcdOutcome::unreachable: break;
       case EtcdOutcome::denied:
@@ -133,13 +126,14 @@ Result<EtcdCommitted> Preparation::ask(const boost::json::object& transaction) {
                                             ? ""
                                             : "; leave the user out"));
     }
-    if (boot_now() < deadline_ && !etcd_.all_failed()) continue;  // another one
+    const std::string troubles = etcd_.all_failed() ? etcd_.troubles() : answer.trouble;
     if (boot_now() >= deadline_) {
       return cannot(Errc::ledger_unreachable, connection_,
                     "no etcd answered within " + std::to_string(connection_.timeout.count()) +
                         " ms (" + troubles + "); start it, name others, or wait longer "
                         "(`kafka.timeout`)");
     }
+    if (!etcd_.all_failed()) continue;  // another one may answer
     if (!std::exchange(said_silent_, true)) {
       say(connection_.shown + ": no etcd answers yet (" + troubles +
           "); waiting, at most " + std::to_string(connection_.timeout.count()) + " ms");
@@ -149,16 +143,13 @@ Result<EtcdCommitted> Preparation::ask(const boost::json::object& transaction) {
 }
 
 Result<EtcdCommitted> Preparation::look() {
-  EtcdRange identity;
-  identity.key = keys_.identity();
-  EtcdRange newest;
-  newest.key = keys_.records(Log{0});
-  newest.end = end_of_prefix(newest.key);
+  EtcdRange newest = all_below(keys_.records(Log{0}));
   newest.newest_first = true;
   newest.limit = kRecords;
-  auto seen = ask(transaction({}, {range_operation(identity), range_operation(newest)}));
+  auto seen =
+      ask(transaction({}, {range_operation({keys_.identity()}), range_operation(newest)}));
   if (seen && seen->found.size() != 2) {
-    return cannot(Errc::ledger_unfit, connection_, "an answer that is none of etcd 3.4 or later");
+    return cannot(Errc::ledger_unfit, connection_, kNoEtcd);
   }
   return seen;
 }
@@ -342,9 +333,7 @@ Result<std::vector<LogRead>> read_etcd(const EtcdConnection& connection,
   const EtcdKeys keys(connection.prefix);
   std::vector<LogRead> all;
   for (std::uint32_t log = 0; log < facts->logs; ++log) {
-    EtcdRange newest;
-    newest.key = keys.records(Log{log});
-    newest.end = end_of_prefix(newest.key);
+    EtcdRange newest = all_below(keys.records(Log{log}));
     newest.newest_first = true;
     newest.limit = 1;
     const EtcdAnswer answer = etcd.call("/v3/kv/range", json_of(newest), kAttempt);

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <random>
-
 namespace neliroute {
 
 std::string_view implies_group(const RouterOptions& options) noexcept {
@@ -61,13 +59,6 @@ WatcherOptions watcher_options(const RouterOptions& options) {
   watcher.serve_stale = options.timing.serve_stale.value_or(kServeStaleDefault);
   watcher.on_notice = options.on_notice;
   return watcher;
-}
-
-ProcessId draw_process_id() {
-  std::random_device device;
-  std::uint64_t id = 0;
-  while (id == 0) id = std::uint64_t{device()} << 32 | device();
-  return ProcessId{id};
 }
 
 // Containers may have one host name, process number and time of start: the id tells them apart.

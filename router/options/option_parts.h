@@ -24,8 +24,6 @@ namespace neliroute {
 /// What both have; a lease that was not given is the profile's.
 [[nodiscard]] WatcherOptions watcher_options(const RouterOptions& options);
 
-/// At random, and never kNobody.
-[[nodiscard]] ProcessId draw_process_id();
 /// host_pid_id of this process.
 [[nodiscard]] std::string default_process_name(ProcessId id);
 

@@ -20,7 +20,33 @@ PARTITIONS = 32
 LONGEST_S = 20.0 * case.SLOW
 
 
-class ThreeMembers(case.KafkaCase):
+class EtcdCase(case.KafkaCase):
+    """What the tests of several clusters share."""
+
+    def live_without_writes(self, begin, end, says=()):
+        """While etcd takes no writes exclusive owners stop, and the others serve on. `says`: what
+        each of them tells meanwhile."""
+        calm = self.fleet(PARTITIONS, topic="calm")
+        strict = self.fleet(PARTITIONS, topic="strict", mode="exclusive")
+        for fleet in (calm, strict):
+            self.start_rested(fleet, 2)
+        since = boot_now()
+        begin()
+        wait_until(lambda: len(strict.unled()) == PARTITIONS, 30,
+                   lambda: f"nobody leads\n{strict.describe()}")
+        for owner in [*calm.owners, *strict.owners]:
+            wait_until(lambda owner=owner: all(one in owner.error_tail(10_000) for one in says),
+                       20, lambda owner=owner: f"it says why\n{owner.error_tail(10_000)}")
+        self.assertEqual([], calm.unled())
+        end()
+        for fleet in (calm, strict):
+            fleet.rest()
+        strict.disturb(since, boot_now())
+        self.assert_clean(calm, since, boot_now())
+        self.assert_clean(strict, since, boot_now())
+
+
+class ThreeMembers(EtcdCase):
     """One of three servers may be lost, or two for a while."""
     brokers = 3
 
@@ -69,23 +95,17 @@ class ThreeMembers(case.KafkaCase):
         self.assertEqual([], self.too_long(gaps, LONGEST_S, "any"))
 
     def test_two_of_three(self):
-        """Without a majority exclusive owners stop, and the others serve on."""
-        calm = self.fleet(PARTITIONS, topic="calm")
-        strict = self.fleet(PARTITIONS, topic="strict", mode="exclusive")
-        for fleet in (calm, strict):
-            self.start_rested(fleet, 2)
-        since = began = boot_now()
-        lost = [self.freeze(node) for node in self.kafka.nodes[:2]]
-        wait_until(lambda: len(strict.unled()) == PARTITIONS, 30,
-                   lambda: f"nobody leads\n{strict.describe()}")
-        self.assertEqual([], calm.unled())
-        for node in lost:
-            node.thaw()
-        for fleet in (calm, strict):
-            fleet.rest()
-        strict.disturb(began, boot_now())
-        self.assert_clean(calm, since, boot_now())
-        self.assert_clean(strict, since, boot_now())
+        """There is no majority."""
+        lost = self.kafka.nodes[:2]
+
+        def freeze():
+            for node in lost:
+                self.freeze(node)
+
+        def thaw():
+            for node in lost:
+                node.thaw()
+        self.live_without_writes(freeze, thaw)
 
 
 class OneMember(case.KafkaCase):
@@ -175,7 +195,7 @@ class OneMember(case.KafkaCase):
                 for partition, epoch in owner.leading.items()}
 
 
-class Quota(case.KafkaCase):
+class Quota(EtcdCase):
     """An etcd that is full takes no writes from anybody."""
     store_options = ("--quota-backend-bytes", str(8 << 20))
 
@@ -201,24 +221,7 @@ class Quota(case.KafkaCase):
             self.kafka.call("/v3/maintenance/alarm", {"action": "DEACTIVATE", **alarm})
 
     def test_it_is_full(self):
-        calm = self.fleet(PARTITIONS, topic="calm")
-        strict = self.fleet(PARTITIONS, topic="strict", mode="exclusive")
-        for fleet in (calm, strict):
-            self.start_rested(fleet, 2)
-        since = began = boot_now()
-        self.fill()
-        wait_until(lambda: len(strict.unled()) == PARTITIONS, 30,
-                   lambda: f"nobody leads\n{strict.describe()}")
-        for owner in [*calm.owners, *strict.owners]:
-            wait_until(lambda owner=owner: "database space exceeded" in owner.error_tail(10_000),
-                       20, lambda owner=owner: f"it says why\n{owner.error_tail(10_000)}")
-        self.assertEqual([], calm.unled())
-        self.make_room()
-        for fleet in (calm, strict):
-            fleet.rest()
-        strict.disturb(began, boot_now())
-        self.assert_clean(calm, since, boot_now())
-        self.assert_clean(strict, since, boot_now())
+        self.live_without_writes(self.fill, self.make_room, says=["database space exceeded"])
 
 
 class Users(case.KafkaCase):

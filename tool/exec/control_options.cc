@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "router/options/option_parts.h"
+#include "base/process_id.h"
 #include "router/options/option_text.h"
 #include "router/text/listen_address.h"
 #include "tool/command_line/take.h"

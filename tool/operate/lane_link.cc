@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/process_id.h"
 #include "ledgers/ledgers.h"
 #include "neli_core/record/judgement.h"
 #include "router/options/option_parts.h"

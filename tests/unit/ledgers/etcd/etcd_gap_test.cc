@@ -54,18 +54,13 @@ class EtcdGapTest : public testing::Test {
     return gaps.empty() ? GapReason::restarted : gaps[0].reason;
   }
   [[nodiscard]] EtcdKeyValue identity() {
-    EtcdRange range;
-    range.key = keys_.identity();
-    const EtcdFound found = etcd_.find(range);
+    const EtcdFound found = etcd_.find({keys_.identity()});
     EXPECT_EQ(found.keys.size(), 1U);
     return found.keys.empty() ? EtcdKeyValue{} : found.keys[0];
   }
 
   [[nodiscard]] std::vector<EtcdKeyValue> records() {
-    EtcdRange range;
-    range.key = keys_.records(Log{0});
-    range.end = end_of_prefix(range.key);
-    return etcd_.find(range).keys;
+    return etcd_.find(all_below(keys_.records(Log{0}))).keys;
   }
   void revoke_leases() {
     BlockingEtcd admin(etcd_.connection());

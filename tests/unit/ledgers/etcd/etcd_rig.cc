@@ -38,12 +38,10 @@ class EtcdRig : public StoreRig {
   }
   // Restored from before there was a record: the logs' id is the same.
   void truncate(Log, std::int64_t, std::int64_t) override {
-    EtcdRange identity;
-    identity.key = keys_.identity();
-    const EtcdFound known = etcd_.find(identity);
+    const EtcdFound known = etcd_.find({keys_.identity()});
     ASSERT_EQ(known.keys.size(), 1U);
     etcd_.restart_apart([&](EtcdProcess& apart) {
-      apart.commit({put_operation(identity.key, known.keys[0].value)});
+      apart.commit({put_operation(keys_.identity(), known.keys[0].value)});
     });
   }
   void replace() override {
@@ -61,10 +59,7 @@ class EtcdRig : public StoreRig {
     EXPECT_TRUE(made.ok()) << made.trouble;
   }
   [[nodiscard]] EtcdRange records(Log log) const {
-    EtcdRange range;
-    range.key = keys_.records(log);
-    range.end = end_of_prefix(range.key);
-    return range;
+    return all_below(keys_.records(log));
   }
 
   EtcdProcess etcd_;
