@@ -102,13 +102,13 @@ Result<void> take_query(std::string_view ledger, std::string_view query, EtcdCon
   return bad(ledger, "a certificate and a key go together");
 }
 
-/// The name before @ leaves `servers`.
-Result<void> take_user(std::string_view shown, std::string_view& servers, EtcdConnection& found) {
-  const auto at = servers.rfind('@');
+/// The name before @ leaves `rest`, with all that is there by mistake.
+Result<void> take_user(std::string_view shown, std::string_view& rest, EtcdConnection& found) {
+  const auto at = rest.rfind('@');
   if (at == std::string_view::npos) return {};
-  found.user = servers.substr(0, at);
-  servers.remove_prefix(at + 1);
-  if (found.user.empty() || found.user.find(':') != std::string::npos) {
+  found.user = rest.substr(0, at);
+  rest.remove_prefix(at + 1);
+  if (found.user.empty() || found.user.find_first_of(":/") != std::string::npos) {
     return bad(shown, "expected the name of a user before @; its password comes from "
                       "NELIROUTE_ETCD_PASSWORD in the environment");
   }
@@ -142,11 +142,11 @@ Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& ka
     return taken.error();
   }
   rest = rest.substr(0, query);
+  if (auto taken = take_user(shown, rest, found); !taken) return taken.error();
   const auto slash = rest.find('/');
   if (slash == std::string_view::npos) return bad(shown, kEtcdExpected);
   found.prefix = rest.substr(slash + 1);
   rest = rest.substr(0, slash);
-  if (auto taken = take_user(shown, rest, found); !taken) return taken.error();
   if (auto fits = check_topic_name(found.prefix); !fits) return bad(shown, fits.error().message());
   found.shown = std::string(scheme) + std::string(rest) + "/" + found.prefix;
   for (bool more = true; more;) {
