@@ -109,10 +109,13 @@ WriterAudit& LogAudit::writer_of(const Record& record) {
   return writer;
 }
 
-EpochAudit* LogAudit::find(PartitionAudit& audit, std::int64_t claim_offset) const {
+// Below the start only a renewal or release tells of a claim. It may be of a former topic, with
+// another claim at that offset, so its word proves nothing against who names a different epoch.
+EpochAudit* LogAudit::find(PartitionAudit& audit, const Epoch& named) const {
   for (auto it = audit.epochs.rbegin(); it != audit.epochs.rend(); ++it) {
-    if (it->epoch.offset == claim_offset) return &*it;
-    if (it->epoch.offset < claim_offset) break;
+    if (it->epoch.offset < named.offset) break;
+    if (it->epoch.offset > named.offset) continue;
+    if (named.offset >= start_ || it->epoch == named) return &*it;
   }
   return nullptr;
 }
@@ -175,7 +178,7 @@ void LogAudit::prove_reading(const Record& record, WriterAudit& writer) {
     named.parts.for_each(place(), [&](Partition partition) {
       const auto audit = partitions_.find(partition);
       if (audit == partitions_.end()) return;
-      const EpochAudit* epoch = find(audit->second, named.claim_offset);
+      const EpochAudit* epoch = find(audit->second, epoch_of(record, named));
       const bool own = epoch != nullptr && epoch->claim_seen && epoch->id == record.id &&
                        epoch->epoch == epoch_of(record, named);
       if (!own) return;
@@ -202,7 +205,7 @@ void LogAudit::on_renewal(const Received& event, const Record& record) {
                                                                   : Says::looks;
     said.at.says = said.says;
     PartitionAudit& audit = partitions_[partition];
-    EpochAudit* epoch = find(audit, named.offset);
+    EpochAudit* epoch = find(audit, named);
     const bool own = epoch != nullptr && epoch->id == record.id && epoch->epoch == named;
     if (own || (epoch == nullptr && named.offset < start_)) {
       if (epoch == nullptr) epoch = &insert(audit, named, record.id);
@@ -263,7 +266,7 @@ void LogAudit::on_release(const Received& event, const Record& record) {
   for_each_named(record, place(), [&](Partition partition, const Epoch& released) {
     const Mark at{event.offset, event.stamped, record.id, released, Says::releases};
     PartitionAudit& audit = partitions_[partition];
-    EpochAudit* epoch = find(audit, released.offset);
+    EpochAudit* epoch = find(audit, released);
     if (epoch == nullptr && released.offset < start_) {
       epoch = &insert(audit, released, record.id);
     }

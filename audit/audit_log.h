@@ -129,7 +129,8 @@ class LogAudit {
   void flush();
 
   [[nodiscard]] LogPlace place() const;
-  [[nodiscard]] EpochAudit* find(PartitionAudit& audit, std::int64_t claim_offset) const;
+  /// With its claim at that offset. Below the start: with its inc, too.
+  [[nodiscard]] EpochAudit* find(PartitionAudit& audit, const Epoch& named) const;
   EpochAudit& insert(PartitionAudit& audit, const Epoch& epoch, ProcessId id) const;
   [[nodiscard]] bool is_over(const EpochAudit& epoch, BrokerTime at) const;
   [[nodiscard]] BrokerTime horizon() const { return first_stamp_ + lease_bound_; }

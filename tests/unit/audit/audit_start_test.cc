@@ -32,6 +32,30 @@ TEST_F(AuditStart, a_release_alone_makes_way) {
   EXPECT_THAT(certain(), testing::Contains(FindingKind::resumed));
 }
 
+// A late record of a former topic, which had another process's claim at the same offset.
+TEST_F(AuditStart, a_former_topics_word_does_not_make_the_owners_epoch_false) {
+  Forger former{3};
+  former.incarnation = kInc - 1;
+  at(0, former.release(40, "0"));
+  const auto e = at(10, a_.claim("1"));
+  at(20, a_.looks(e, "1"));  // so it knows this log
+  at(30, a_.leads(40, "0"));
+  EXPECT_THAT(found_, IsEmpty());
+  at(40, b_.claim("0"));
+  const auto f = at(50, a_.claim("1"));
+  at(60, a_.looks(f, "1"));  // so it has read b_'s claim
+  at(70, a_.leads(40, "0"));
+  EXPECT_THAT(certain(), ElementsAre(FindingKind::overstay)) << "its epoch is judged as any other";
+}
+
+TEST_F(AuditStart, one_epoch_below_the_start_has_one_owner) {
+  at(0, a_.leads(40, "0"));
+  const auto e = at(10, b_.claim("1"));
+  at(20, b_.looks(e, "1"));
+  at(30, b_.leads(40, "0"));
+  EXPECT_THAT(certain(), ElementsAre(FindingKind::false_epoch));
+}
+
 TEST_F(AuditStart, a_record_whose_incarnation_nobody_believes_is_ignored) {
   Forger liar{3};
   liar.incarnation = kIncarnationMax;
