@@ -1,6 +1,7 @@
 #include "net/await.h"
 
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <utility>
@@ -32,6 +33,15 @@ Awaitable<> await_timer(boost::asio::steady_timer& timer) {
     timer.async_wait(
         [then = std::move(then)](boost::system::error_code error) { then(error, 0); });
   });
+}
+
+Awaitable<> pause(boost::asio::steady_timer& timer, milliseconds at_most) {
+  timer.expires_after(at_most);
+  co_await await_timer(timer);
+}
+
+void run_apart(const boost::asio::any_io_executor& strand, std::function<Awaitable<>()> work) {
+  boost::asio::co_spawn(strand, std::move(work), rethrow_other);
 }
 
 }  // namespace neliroute

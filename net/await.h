@@ -9,6 +9,7 @@
 // Threads: one (an executor of its own).   Units: bytes.   Errors: in the result.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/error_code.hpp>
@@ -37,5 +38,10 @@ void rethrow_other(const std::exception_ptr& thrown);
 [[nodiscard]] Awaitable<Outcome> await_moved(std::function<void(Stream::Moved)> start);
 /// Until it expires, or is cancelled.
 [[nodiscard]] Awaitable<> await_timer(boost::asio::steady_timer& timer);
+/// For so long, or until it is cancelled.
+[[nodiscard]] Awaitable<> pause(boost::asio::steady_timer& timer, milliseconds at_most);
+
+/// Starts a coroutine that nobody waits for. What it throws ends the program.
+void run_apart(const boost::asio::any_io_executor& strand, std::function<Awaitable<>()> work);
 
 }  // namespace neliroute

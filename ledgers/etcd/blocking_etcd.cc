@@ -1,9 +1,8 @@
 #include "ledgers/etcd/blocking_etcd.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <exception>
 #include <utility>
+
+#include "ledgers/parts/run_within.h"
 
 namespace neliroute {
 
@@ -22,20 +21,7 @@ BlockingEtcd::~BlockingEtcd() {
 // waits for it ends.
 template <class T>
 T BlockingEtcd::run(asio::awaitable<T> work, milliseconds within) {
-  const auto result = std::make_shared<std::optional<T>>();  // it may come too late
-  io_.restart();
-  const auto guard = asio::make_work_guard(io_);
-  asio::co_spawn(io_, std::move(work), [this, result](const std::exception_ptr& thrown, T value) {
-    if (thrown) std::rethrow_exception(thrown);
-    *result = std::move(value);
-    io_.stop();
-  });
-  io_.run_for(within);
-  if (*result) return std::move(**result);
-  client_.drop();
-  io_.restart();
-  io_.run_for(milliseconds{1'000});
-  return *result ? std::move(**result) : T{};
+  return run_within(io_, std::move(work), within, [this] { client_.drop(); });
 }
 
 EtcdAnswer BlockingEtcd::call(std::string_view target, const boost::json::object& body,

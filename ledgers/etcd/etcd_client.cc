@@ -335,13 +335,4 @@ asio::awaitable<std::optional<std::string>> EtcdClient::next_line() {
   }
 }
 
-void run_apart(const asio::any_io_executor& strand, std::function<asio::awaitable<void>()> work) {
-  asio::co_spawn(strand, std::move(work), rethrow_other);
-}
-
-asio::awaitable<void> pause(asio::steady_timer& timer, milliseconds at_most) {
-  timer.expires_after(at_most);
-  co_await await_timer(timer);
-}
-
 }  // namespace neliroute

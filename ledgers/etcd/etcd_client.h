@@ -113,11 +113,4 @@ class EtcdClient {
   bool closed_ = false;
 };
 
-/// Starts a coroutine that nobody waits for. What it throws ends the program.
-void run_apart(const boost::asio::any_io_executor& strand,
-               std::function<boost::asio::awaitable<void>()> work);
-/// For so long, or until it is cancelled.
-[[nodiscard]] boost::asio::awaitable<void> pause(boost::asio::steady_timer& timer,
-                                                 milliseconds at_most);
-
 }  // namespace neliroute

@@ -3,21 +3,19 @@
 // Threads: the strand.   Units: std::chrono.   Errors: none.
 #pragma once
 
-#include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <neliroute/error.h>
-#include <neliroute/time.h>
+#include <memory>
+#include <neliroute/ids.h>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/host_names.h"
 #include "ledgers/ledger_address.h"
-#include "neli_core/ledger.h"
+#include "ledgers/parts/reports.h"
 #include "net/tls.h"
 
 namespace neliroute {
@@ -27,7 +25,10 @@ class EtcdServers {
   /// `tls`: null, if the connection has none.
   EtcdServers(boost::asio::any_io_executor strand, const EtcdConnection& connection,
               TlsContextPtr tls)
-      : connection_(connection), tls_(std::move(tls)), names_(std::move(strand)) {}
+      : connection_(connection),
+        tls_(std::move(tls)),
+        names_(std::move(strand)),
+        reports_(std::make_shared<Reports>(connection.shown)) {}
 
   [[nodiscard]] const EtcdServer& at(std::size_t server) const {
     return connection_.servers.at(server);
@@ -55,52 +56,17 @@ class EtcdServers {
   /// these is anything appended.
   [[nodiscard]] std::string& logs(Log log) { return logs_[log]; }
 
-  void on_notice(NoticeSink notices) { notices_ = std::move(notices); }
-  /// To operators, if `who` said nothing of this kind in the last minute.
-  void report(const std::string& who, int kind, Severity severity, const std::string& text,
-              LocalTime now) {
-    Report& last = reported_[{who, kind}];
-    if (last.said != kLongAgo && now < later(last.said, last.open ? kRepeat : kPause)) return;
-    if (!last.open) last.since = now;
-    last.open = true;
-    last.said = now;
-    notify(severity, connection_.shown + ": " + text);
-  }
-  /// What `who` reported is over.
-  void recovered(const std::string& who, const std::string& text, LocalTime now) {
-    LocalTime since = kNever;
-    for (auto& [what, last] : reported_) {
-      if (what.first != who || !std::exchange(last.open, false)) continue;
-      since = std::min(since, last.since);
-    }
-    if (since == kNever) return;
-    const auto lasted = std::chrono::duration_cast<milliseconds>(now - since).count();
-    notify(Severity::info, connection_.shown + ": " + text + ", " + std::to_string(lasted) +
-                               " ms after the first failure");
-  }
+  [[nodiscard]] Reports& reports() noexcept { return *reports_; }
+  [[nodiscard]] const std::shared_ptr<Reports>& shared_reports() const noexcept { return reports_; }
 
  private:
-  struct Report {
-    LocalTime since = kLongAgo;
-    LocalTime said = kLongAgo;
-    bool open = false;
-  };
-  static constexpr milliseconds kRepeat{60'000};
-  static constexpr milliseconds kPause{5'000};  ///< where it comes and goes
-
-  void notify(Severity severity, const std::string& text) const {
-    const NoticeSink notices = notices_;  // which may close this
-    if (notices) notices({severity, text});
-  }
-
   EtcdConnection connection_;
   TlsContextPtr tls_;
   HostNames names_;
   std::size_t current_ = 0;
   std::string token_;
   std::map<Log, std::string> logs_;
-  NoticeSink notices_;
-  std::map<std::pair<std::string, int>, Report> reported_;  ///< by whom, of what
+  std::shared_ptr<Reports> reports_;
   std::function<void(std::size_t server)> on_leave_;
 };
 

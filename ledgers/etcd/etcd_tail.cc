@@ -82,7 +82,7 @@ void EtcdTail::report(EtcdOutcome kind, const std::string& text) {
   const EtcdClient* const whose = reader_.all_failed() ? &reader_ : &asker_;
   const bool away = kind == EtcdOutcome::unreachable;
   if (closed_ || (away && !whose->all_failed())) return;
-  servers_->report(name_, static_cast<int>(kind), Severity::error,
+  servers_->reports().report(name_, static_cast<int>(kind), Severity::error,
                    name_ + " cannot be read (" + (away ? whose->troubles() : text) +
                        "); trying again",
                    boot_now());
@@ -249,7 +249,7 @@ asio::awaitable<void> EtcdTail::follow() {
   heard_ = boot_now();
   watching_ = true;
   missed_.reset();
-  servers_->recovered(name_, name_ + " is read again", heard_);
+  servers_->reports().recovered(name_, name_ + " is read again", heard_);
   while (!closed_ && turn == turn_) {
     std::optional<std::string> line = co_await reader_.next_line();
     if (!line || closed_ || turn != turn_) break;
@@ -376,7 +376,7 @@ asio::awaitable<void> EtcdTail::probe() {
     co_return;
   }
   missed_.reset();
-  if (watching_) servers_->recovered(name_, name_ + " is read again", boot_now());
+  if (watching_) servers_->reports().recovered(name_, name_ + " is read again", boot_now());
   const std::int64_t end = looked->header.revision + 1;
   if (end <= next_) co_return;
   next_ = end;

@@ -31,14 +31,14 @@ EtcdWriter::EtcdWriter(asio::any_io_executor strand, std::shared_ptr<EtcdServers
                        EtcdKeys keys, EtcdWriterOptions options)
     : strand_(std::move(strand)),
       pause_(strand_),
-      overdue_(strand_),
+      queue_(strand_),
       servers_(std::move(servers)),
       client_(strand_, servers_),
       keys_(std::move(keys)),
       options_(options) {}
 
 void EtcdWriter::start(Written written, Refused refused, Doubted doubted) {
-  written_ = std::move(written);
+  queue_.start(std::move(written));
   refused_ = std::move(refused);
   doubted_ = std::move(doubted);
   run_apart(strand_, [self = shared_from_this()] { return self->run(); });
@@ -57,14 +57,13 @@ void EtcdWriter::write(Write write) {
                                    places_[{write.log, kind.type}]++);
   pending.value = with_stamp(stamp_now(), write.value);
   pending.due = later(boot_now(), options_.lease / 2);
-  pending_.push_back(std::move(pending));
+  queue_.push(std::move(pending));
   if (!std::exchange(batch_ends_, true)) {
     asio::post(strand_, [self = shared_from_this()] {
       self->batch_ends_ = false;
       self->places_.clear();
     });
   }
-  if (pending_.size() == 1) arm();
   pause_.cancel();
 }
 
@@ -75,14 +74,13 @@ void EtcdWriter::finish(std::function<void()> done) {
 
 void EtcdWriter::close() {
   closed_ = true;
-  written_ = nullptr;
   refused_ = nullptr;
   doubted_ = nullptr;
   finished_ = nullptr;
-  pending_.clear();
   pause_.cancel();
-  overdue_.cancel();
+  queue_.close();
   client_.close();
+  servers_->names().close();  // it is the last part that is closed
 }
 
 // If there is another server, it can still be asked within the time that the record has.
@@ -99,8 +97,8 @@ asio::awaitable<void> EtcdWriter::run() {
       co_await keep_lease();
       continue;
     }
-    if (!pending_.empty()) {
-      Pending first = pending_.front();
+    if (!queue_.empty()) {
+      Pending first = queue_.entries().front();
       co_await append(std::move(first));
       continue;
     }
@@ -145,7 +143,7 @@ asio::awaitable<void> EtcdWriter::look_at_size() {
       co_await client_.call("/v3/maintenance/status", json::object(), patience(due));
   const auto warning = size_warning(status.body);
   if (!warning || closed_) co_return;
-  servers_->report("size", 0, Severity::warning, *warning, boot_now());
+  servers_->reports().report("size", 0, Severity::warning, *warning, boot_now());
 }
 
 // Twice as long: what is written just before a lease is kept alive again is kept long enough.
@@ -181,7 +179,7 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
   std::int64_t lease = lease_;
   // Nobody keeps it alive: what is not replaced shall vanish although its writer lives.
   if (lease_ != 0 && pending.lasting) lease = co_await grant(pending.due);
-  while (!closed_ && waits(pending.number)) {
+  while (!closed_ && queue_.waits(pending.number)) {
     if (lease == 0 || servers_->logs(pending.log).empty()) {
       co_await pause(pause_, client_.retry(options_.lease));
       co_return;  // run() begins again
@@ -210,7 +208,7 @@ asio::awaitable<void> EtcdWriter::append(Pending pending) {
       refuse(pending, answer);
       co_return;
     }
-    if (waits(pending.number)) co_await pause(pause_, client_.retry(options_.lease));
+    if (queue_.waits(pending.number)) co_await pause(pause_, client_.retry(options_.lease));
   }
 }
 
@@ -227,7 +225,7 @@ void EtcdWriter::take(const Pending& pending, const EtcdCommitted& committed) {
     if (!moved.empty() && number_in(moved[0].value) == pending.number) position = writer_revision_;
     if (!position && (logs.empty() || logs[0].value != servers_->logs(pending.log))) {
       const auto doubted = doubted_;
-      answer(pending.number, std::nullopt);
+      queue_.answer(pending.number, std::nullopt);
       if (doubted) doubted();
       return;
     }
@@ -235,8 +233,8 @@ void EtcdWriter::take(const Pending& pending, const EtcdCommitted& committed) {
   if (!position) return;  // once more, as it is now
   begun_[pending.log] = servers_->logs(pending.log);
   ever_stored_ = true;
-  servers_->recovered("writer", "records are written again", boot_now());
-  answer(pending.number, position);
+  servers_->reports().recovered("writer", "records are written again", boot_now());
+  queue_.answer(pending.number, position);
 }
 
 void EtcdWriter::on_trouble(const EtcdAnswer& answer) { report(answer.trouble, answer.outcome); }
@@ -245,7 +243,7 @@ void EtcdWriter::on_trouble(const EtcdAnswer& answer) { report(answer.trouble, a
 void EtcdWriter::report(const std::string& text, EtcdOutcome outcome) {
   const bool away = outcome == EtcdOutcome::unreachable;
   if (away && !client_.all_failed()) return;
-  servers_->report("writer", static_cast<int>(outcome), Severity::error,
+  servers_->reports().report("writer", static_cast<int>(outcome), Severity::error,
                    "a record cannot be written (" + (away ? client_.troubles() : text) +
                        "); trying again",
                    boot_now());
@@ -255,43 +253,10 @@ void EtcdWriter::refuse(const Pending& pending, const EtcdAnswer& refusal) {
   const bool is_final = refusal.outcome == EtcdOutcome::denied ||
                         refusal.outcome == EtcdOutcome::unauthenticated;
   const auto refused = refused_;
-  answer(pending.number, std::nullopt);
+  queue_.answer(pending.number, std::nullopt);
   if (is_final && !ever_stored_ && refused && !std::exchange(ever_refused_, true)) {
     refused({Errc::ledger_refused, "etcd refuses what this process writes: " + refusal.trouble});
   }
-}
-
-bool EtcdWriter::waits(std::uint64_t number) const {
-  return !pending_.empty() && pending_.front().number == number;
-}
-
-void EtcdWriter::answer(std::uint64_t number, std::optional<std::int64_t> position) {
-  if (waits(number)) answer_first(position);  // else it was late, and has failed
-}
-
-void EtcdWriter::answer_first(std::optional<std::int64_t> position) {
-  const std::uint64_t seq = pending_.front().seq;
-  pending_.pop_front();
-  arm();
-  const Written written = written_;  // which may close this
-  if (written) written(seq, position);
-}
-
-void EtcdWriter::fail_overdue() {
-  while (!pending_.empty() && pending_.front().due <= boot_now()) answer_first(std::nullopt);
-  arm();
-}
-
-void EtcdWriter::arm() {
-  if (pending_.empty()) {
-    overdue_.cancel();
-    return;
-  }
-  overdue_.expires_after(std::max(pending_.front().due - boot_now(), microseconds{0}));
-  overdue_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
-    const auto writer = self.lock();
-    if (writer && !error && !writer->closed_) writer->fail_overdue();
-  });
 }
 
 }  // namespace neliroute

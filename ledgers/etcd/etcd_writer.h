@@ -13,14 +13,12 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +26,8 @@
 #include "ledgers/etcd/etcd_client.h"
 #include "ledgers/etcd/etcd_json.h"
 #include "ledgers/etcd/etcd_keys.h"
+#include "ledgers/parts/parts_ledger.h"
+#include "ledgers/parts/write_queue.h"
 #include "neli_core/ready.h"
 
 namespace neliroute {
@@ -38,22 +38,15 @@ struct EtcdWriterOptions {
   milliseconds kept{0};    ///< for how long records are kept, at least
 };
 
-class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
+class EtcdWriter final : public LedgerWriter, public std::enable_shared_from_this<EtcdWriter> {
  public:
-  /// `position`: none, if it failed.
-  using Written = std::function<void(std::uint64_t seq, std::optional<std::int64_t> position)>;
-  using Refused = std::function<void(const Error&)>;
-  /// The logs are gone, or others are in their place.
-  using Doubted = std::function<void()>;
-
   EtcdWriter(boost::asio::any_io_executor strand, std::shared_ptr<EtcdServers> servers,
              EtcdKeys keys, EtcdWriterOptions options);
 
-  void start(Written written, Refused refused, Doubted doubted);
-  void write(Write write);
-  /// Calls back once all is written, or has failed.
-  void finish(std::function<void()> done);
-  void close();
+  void start(Written written, Refused refused, Doubted doubted) override;
+  void write(Write write) override;
+  void finish(std::function<void()> done) override;
+  void close() override;
 
  private:
   struct Pending {
@@ -78,24 +71,17 @@ class EtcdWriter : public std::enable_shared_from_this<EtcdWriter> {
   void on_trouble(const EtcdAnswer& answer);
   void report(const std::string& text, EtcdOutcome outcome);
   void refuse(const Pending& pending, const EtcdAnswer& answer);
-  void answer(std::uint64_t number, std::optional<std::int64_t> position);
-  void answer_first(std::optional<std::int64_t> position);
-  void fail_overdue();
-  void arm();
-  [[nodiscard]] bool waits(std::uint64_t number) const;
 
   boost::asio::any_io_executor strand_;
-  boost::asio::steady_timer pause_;    ///< what run() waits for
-  boost::asio::steady_timer overdue_;  ///< when the first that waits has failed
+  boost::asio::steady_timer pause_;  ///< what run() waits for
+  WriteQueue<Pending> queue_;
   std::shared_ptr<EtcdServers> servers_;
   EtcdClient client_;
   EtcdKeys keys_;
   EtcdWriterOptions options_;
-  Written written_;
   Refused refused_;
   Doubted doubted_;
   std::function<void()> finished_;
-  std::deque<Pending> pending_;
   std::uint64_t number_ = 0;
   /// Of the records that were handed over since this turn of the strand began.
   std::map<std::pair<Log, std::string_view>, std::uint32_t> places_;

@@ -11,6 +11,7 @@
 #include "ledgers/etcd/etcd_json.h"
 #include "ledgers/etcd/etcd_ledger.h"
 #include "ledgers/newest_settings.h"
+#include "ledgers/parts/kept_for.h"
 #include "neli_core/record/log_parts.h"
 
 namespace neliroute {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr milliseconds kAttempt{2'000};
 constexpr milliseconds kPoll{200};
-constexpr milliseconds kKeptLeast{600'000};
 /// Every member's renewals carry settings; of other records there are few.
 constexpr std::int64_t kRecords = 48;
 
@@ -30,11 +30,6 @@ Error cannot(Errc errc, const EtcdConnection& connection, const std::string& why
 Result<TlsContextPtr> tls_of(const EtcdConnection& connection) {
   if (!connection.tls) return TlsContextPtr();
   return trusting({connection.authorities, connection.certificate, connection.key});
-}
-
-/// R: as long as anything that was said may matter.
-milliseconds kept_for(const Timing& timing) {
-  return std::max(kKeptLeast, 10 * timing.lease + timing.serve_stale);
 }
 
 class PreparedEtcd final : public PreparedStore {
@@ -58,7 +53,7 @@ class PreparedEtcd final : public PreparedStore {
     options.kept = kept_for(timing);
     options.watcher = watcher_;
     OpenedLedger opened;
-    opened.ledger = std::make_unique<EtcdLedger>(std::move(strand), connection_, tls_, options);
+    opened.ledger = make_etcd_ledger(std::move(strand), connection_, tls_, options);
     return opened;
   }
 

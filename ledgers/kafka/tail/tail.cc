@@ -162,15 +162,6 @@ bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   return true;
 }
 
-void HistoryHorizon::note(const Decoded& value, BrokerTime stamped, milliseconds own_lease) {
-  const auto* record = std::get_if<Record>(&value);
-  const bool has_lease = record != nullptr && record->max_lease;
-  if (last_ && (lease_seen_ || !has_lease)) return;
-  if (!last_) last_ = stamped;
-  lease_seen_ = has_lease;
-  at_ = history_horizon(has_lease ? record : nullptr, *last_, own_lease);
-}
-
 void Tail::on_record(Log log, const rd_kafka_message_t& message) {
   LogTail& t = tail(log);
   rd_kafka_timestamp_type_t type{};

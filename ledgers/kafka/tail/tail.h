@@ -26,6 +26,7 @@
 #include "ledgers/kafka/client/client_log.h"
 #include "ledgers/kafka/client/queue_wakeup.h"
 #include "ledgers/kafka/client/rdkafka_ptr.h"
+#include "ledgers/parts/history_horizon.h"
 #include "neli_core/event.h"
 #include "neli_core/ledger.h"
 #include "neli_core/ready.h"
@@ -44,20 +45,6 @@ struct TailOptions {
 /// The id that the topic has now, if this line of librdkafka's log contains it. The library logs it
 /// at debug level only, and continues to read the new topic at the old offset.
 [[nodiscard]] std::string_view topic_id_in(std::string_view line, std::string_view topic) noexcept;
-
-/// How far back reading must start, by the newest records: the newest that contains a lease says
-/// so, or else the newest of all. A malformed record contains none.
-class HistoryHorizon {
- public:
-  /// Records come in the order in which a gallop reads them: the log's last one first.
-  void note(const Decoded& value, BrokerTime stamped, milliseconds own_lease);
-  [[nodiscard]] BrokerTime at() const noexcept { return at_; }
-
- private:
-  std::optional<BrokerTime> last_;  ///< the stamp of the log's last record
-  bool lease_seen_ = false;
-  BrokerTime at_;
-};
 
 class Tail {
  public:

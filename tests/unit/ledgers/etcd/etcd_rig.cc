@@ -23,7 +23,7 @@ class EtcdRig : public StoreRig {
     options.lease = kContractLease;
     options.kept = milliseconds{600'000};
     options.watcher = watcher;
-    return std::make_unique<EtcdLedger>(std::move(strand), etcd_.connection(), nullptr, options);
+    return make_etcd_ledger(std::move(strand), etcd_.connection(), nullptr, options);
   }
   void append_by_stranger(Log log, const std::string& value) override {
     etcd_.commit({put_operation(keys_.records(log) + "stranger", value)});

@@ -7,25 +7,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <neliroute/clock.h>
 #include <thread>
 #include <vector>
 
+#include "tests/unit/ledgers/free_port.h"
+
 namespace neliroute {
 namespace {
 
 constexpr milliseconds kPatience{2'000};
-
-std::uint16_t free_port() {
-  namespace ip = boost::asio::ip;
-  boost::asio::io_context io;
-  ip::tcp::acceptor acceptor(io, {ip::address_v4::loopback(), 0});
-  return acceptor.local_endpoint().port();
-}
 
 std::string new_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "neliroute-etcd-XXXXXX").string();
