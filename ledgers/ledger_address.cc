@@ -7,6 +7,9 @@
 #include <utility>
 #include <variant>
 
+#ifdef NELIROUTE_WITH_POSTGRES
+#include "ledgers/postgres/postgres_address.h"
+#endif
 #include "ledgers/topic_name.h"
 
 namespace neliroute {
@@ -15,6 +18,8 @@ namespace {
 constexpr std::string_view kKafka = "kafka://";
 constexpr std::string_view kEtcd = "etcd://";
 constexpr std::string_view kEtcdTls = "etcds://";
+constexpr std::string_view kPostgres = "postgres://";
+constexpr std::string_view kPostgresToo = "postgresql://";
 constexpr std::string_view kMemory = "memory:";
 
 Error bad(std::string_view ledger, const std::string& why) {
@@ -121,6 +126,38 @@ Result<void> take_user(std::string_view shown, std::string_view& rest, EtcdConne
   return {};
 }
 
+Result<void> check_no_kafka(const std::string& shown, const KafkaConnection& kafka) {
+  const KafkaConnection defaults;
+  if (kafka.brokers == defaults.brokers && kafka.topic == defaults.topic) return {};
+  return bad(shown, "`kafka.brokers` and `kafka.topic` are of Kafka; leave them out");
+}
+
+#ifdef NELIROUTE_WITH_POSTGRES
+/// A password may stand before @, or behind a question mark.
+std::string without_secrets(std::string_view ledger) {
+  const auto query = std::min(ledger.find('?'), ledger.size());
+  return without_user(ledger.substr(0, query)) + (query < ledger.size() ? "?..." : "");
+}
+
+Result<LedgerAddress> on_postgres(std::string_view ledger, const KafkaConnection& kafka) {
+  const std::string shown = without_secrets(ledger);
+  if (auto fits = check_no_kafka(shown, kafka); !fits) return fits.error();
+  if (!kafka.properties.empty()) {
+    return bad(shown, "`kafka.properties` are of Kafka; leave them out. What libpq takes stands "
+                      "in the address, as in ?sslmode=verify-full");
+  }
+  auto found = postgres_connection(ledger);
+  if (!found) return bad(shown, found.error().message());
+  found->timeout = kafka.timeout;
+  return LedgerAddress{std::move(*found)};
+}
+#else
+Result<LedgerAddress> on_postgres(std::string_view, const KafkaConnection&) {
+  return Error{Errc::bad_option, "`ledger` postgres://: this build has no PostgreSQL; build it "
+                                 "with libpq-dev and -DNELIROUTE_WITH_POSTGRES=ON"};
+}
+#endif
+
 Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& kafka) {
   EtcdConnection found;
   found.timeout = kafka.timeout;
@@ -128,10 +165,7 @@ Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& ka
   const std::string_view scheme = found.tls ? kEtcdTls : kEtcd;
   std::string_view rest = ledger.substr(scheme.size());
   const std::string shown = without_user(ledger);
-  const KafkaConnection defaults;
-  if (kafka.brokers != defaults.brokers || kafka.topic != defaults.topic) {
-    return bad(shown, "`kafka.brokers` and `kafka.topic` are of Kafka; leave them out");
-  }
+  if (auto fits = check_no_kafka(shown, kafka); !fits) return fits.error();
   if (!kafka.properties.empty()) {
     return bad(shown, "`kafka.properties` are of Kafka; leave them out. With etcds:// "
                       "?authorities=FILE, certificate=FILE and key=FILE name PEM files");
@@ -162,12 +196,14 @@ Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& ka
 
 const std::string& name_of(const KafkaConnection& kafka) { return kafka.topic; }
 const std::string& name_of(const EtcdConnection& etcd) { return etcd.prefix; }
+const std::string& name_of(const PostgresConnection& postgres) { return postgres.topic; }
 const std::string& name_of(const MemoryConnection& memory) { return memory.name; }
 
 std::string text_of(const KafkaConnection& kafka) {
   return "topic " + kafka.topic + " at " + kafka.brokers;
 }
 std::string text_of(const EtcdConnection& etcd) { return etcd.shown; }
+std::string text_of(const PostgresConnection& postgres) { return postgres.shown; }
 std::string text_of(const MemoryConnection& memory) { return "memory:" + memory.name; }
 
 }  // namespace
@@ -176,10 +212,14 @@ Result<LedgerAddress> ledger_address(std::string_view ledger, const KafkaConnect
   if (ledger.empty()) return LedgerAddress{kafka};
   if (ledger.starts_with(kKafka)) return on_kafka(ledger, kafka);
   if (ledger.starts_with(kEtcd) || ledger.starts_with(kEtcdTls)) return on_etcd(ledger, kafka);
+  if (ledger.starts_with(kPostgres) || ledger.starts_with(kPostgresToo)) {
+    return on_postgres(ledger, kafka);
+  }
   if (ledger.starts_with(kMemory)) return in_memory(ledger);
   return bad(without_user(ledger), "expected kafka://HOST:PORT,.../TOPIC, "
-                                   "etcd://HOST:PORT,.../PREFIX, or memory:NAME within one "
-                                   "program");
+                                   "etcd://HOST:PORT,.../PREFIX, "
+                                   "postgres://USER@HOST/DATABASE?topic=NAME, or memory:NAME "
+                                   "within one program");
 }
 
 const std::string& topic_of(const LedgerAddress& address) {

@@ -1,5 +1,5 @@
 // Where a lane's ledger is: `kafka://HOST:PORT,.../TOPIC`, `etcd://HOST:PORT,.../PREFIX`
-// (with TLS `etcds://`), or `memory:NAME` in the same program.
+// (with TLS `etcds://`), `postgres://…?topic=NAME`, or `memory:NAME` in the same program.
 //
 // Threads: pure functions, any.   Units: none.
 // Errors: bad_option, naming the text, what was expected and what to do.
@@ -41,7 +41,20 @@ struct EtcdConnection {
   milliseconds timeout{10'000};  ///< of the first answer, at start
 };
 
-using LedgerAddress = std::variant<KafkaConnection, EtcdConnection, MemoryConnection>;
+/// A PostgreSQL database, and which logs in it.
+struct PostgresConnection {
+  std::string uri;    ///< for libpq; it may contain a password
+  std::string shown;  ///< for people: the address, without a user
+  std::string schema = "neliroute";
+  std::string topic = "neliroute";
+  bool create = false;  ///< make the schema if it is missing
+  bool notify = true;   ///< it tells listeners; else it is asked again and again
+  bool assume_durable = false;  ///< run in exclusive mode although records may be lost
+  milliseconds timeout{10'000};  ///< of the first answer, at start
+};
+
+using LedgerAddress =
+    std::variant<KafkaConnection, EtcdConnection, PostgresConnection, MemoryConnection>;
 
 /// Where `ledger` is empty, `kafka` alone says it; else `kafka` has the properties and the timeout
 /// for a Kafka that the address names.

@@ -5,6 +5,10 @@
 #include "ledgers/etcd/prepared_etcd.h"
 #include "ledgers/kafka/kafka_store.h"
 #include "ledgers/memory/prepared_memory.h"
+#ifdef NELIROUTE_WITH_POSTGRES
+#include "ledgers/postgres/postgres_schema.h"
+#include "ledgers/postgres/prepared_postgres.h"
+#endif
 
 namespace neliroute {
 namespace {
@@ -18,6 +22,28 @@ auto prepare(const EtcdConnection& etcd, const LedgerNeeds& needs, const NoticeS
              const BeforeCreation& before_creation) {
   return prepare_etcd(etcd, needs, waiting, before_creation);
 }
+#ifdef NELIROUTE_WITH_POSTGRES
+auto prepare(const PostgresConnection& postgres, const LedgerNeeds& needs,
+             const NoticeSink& waiting, const BeforeCreation& before_creation) {
+  return prepare_postgres(postgres, needs, waiting, before_creation);
+}
+auto read(const PostgresConnection& postgres, const LedgerNeeds&, std::optional<BrokerTime> since,
+          const RecordSink& record, const NoticeSink&) {
+  return read_postgres(postgres, since, record);
+}
+#else
+constexpr const char* kNoPostgres = "this build has no PostgreSQL";
+// There is no such address (ledger_address.cc).
+Result<std::unique_ptr<PreparedStore>> prepare(const PostgresConnection&, const LedgerNeeds&,
+                                               const NoticeSink&, const BeforeCreation&) {
+  return Error{Errc::bad_option, kNoPostgres};
+}
+Result<std::vector<LogRead>> read(const PostgresConnection&, const LedgerNeeds&,
+                                  std::optional<BrokerTime>, const RecordSink&,
+                                  const NoticeSink&) {
+  return Error{Errc::bad_option, kNoPostgres};
+}
+#endif
 auto prepare(const MemoryConnection& memory, const LedgerNeeds& needs, const NoticeSink&,
              const BeforeCreation& before_creation) {
   return prepare_memory(memory.name, needs, before_creation);
@@ -51,6 +77,15 @@ Result<std::vector<LogRead>> read_store(const LedgerAddress& address, const Ledg
                                         const NoticeSink& notices) {
   return std::visit([&](const auto& at) { return read(at, needs, since, record, notices); },
                     address);
+}
+
+Result<std::string> schema_text(std::string_view schema) {
+#ifdef NELIROUTE_WITH_POSTGRES
+  if (auto fits = check_schema_name(schema); !fits) return fits.error();
+  return postgres_schema(schema);
+#else
+  return Error{Errc::bad_option, "schema " + std::string(schema) + ": " + kNoPostgres};
+#endif
 }
 
 }  // namespace neliroute

@@ -9,6 +9,8 @@
 #include <memory>
 #include <neliroute/error.h>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ledgers/ledger_address.h"
@@ -31,5 +33,8 @@ namespace neliroute {
                                                       std::optional<BrokerTime> since,
                                                       const RecordSink& record,
                                                       const NoticeSink& notices = {});
+
+/// The SQL that PostgreSQL needs for its logs, in this schema; ends with a newline.
+[[nodiscard]] Result<std::string> schema_text(std::string_view schema);
 
 }  // namespace neliroute

@@ -68,8 +68,8 @@ constexpr OptionRow kRows[] = {
       .help = "Ledger topic (default neliroute)", .first_day = true},
      [](Options& o, Text t) { return put(o.kafka.topic, parse_topic(t)); }},
     {{.field = "ledger", .flag = "--ledger", .type = "ADDRESS", .heading = "Ledger",
-      .help = "kafka://HOST:PORT,.../TOPIC or etcd://HOST:PORT,.../PREFIX, in place of --brokers "
-              "and --topic"},
+      .help = "kafka://HOST:PORT,.../TOPIC, etcd://HOST:PORT,.../PREFIX or "
+              "postgres://USER@HOST/DATABASE?topic=NAME, in place of --brokers and --topic"},
      [](Options& o, Text t) { return put(o.ledger, parse_text(t)); }},
     {{.field = "group", .flag = "--group", .type = "NAME", .heading = "Ledger",
       .help = "Who belongs together; with Kafka's group its name (default neliroute)",
@@ -85,7 +85,7 @@ constexpr OptionRow kRows[] = {
                      "has)"},
      [](Options& o, Text t) { return put(o.partitions, parse_number(t, 1, kPartitionCountMax)); }},
     {{.field = "logs", .flag = "--logs", .type = "N", .heading = "Ledger",
-      .help = "Partitions that carry records (default 4, or all if fewer; 1 on etcd)"},
+      .help = "Partitions that carry records (default 4, or all if fewer; 1 beyond Kafka)"},
      [](Options& o, Text t) { return put(o.logs, parse_number(t, 1, kLogCountMax)); }},
     {{.field = "kafka.properties", .flag = "-X", .takes = Takes::each, .type = "KEY=VALUE",
       .heading = "Ledger",

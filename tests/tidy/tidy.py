@@ -92,8 +92,8 @@ MAY_INCLUDE = {
     "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
     "net": (r"net/", ANY_BUT_RDKAFKA),
     "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
-    # A store is one of many: above its folder ledgers.cc alone names it.
-    "ledgers": (rf"(neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),
+    # A store is one of many: above its folder FACTORIES alone name it.
+    "ledgers": (rf"(net/|neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),
     **{room: (rf"(base/|net/|neli_core/|{LEDGERS}|{room}/)",
               r".*" if room == "ledgers/kafka" else ANY_BUT_RDKAFKA) for room in LEDGER_ROOMS},
     "embedded_broker": (rf"(neli_core/|{LEDGERS}|ledgers/kafka/|embedded_broker/)", r".*"),
@@ -107,7 +107,7 @@ MAY_INCLUDE = {
     # Applications, with a Kafka client.
     "examples": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/|examples/)", r".*"),
 }
-FACTORY = "ledgers/ledgers.cc"
+FACTORIES = ("ledgers/ledgers.cc", "ledgers/ledger_address.cc")
 ROOM = re.compile(r"(base|net|slots|placement|neli_core|audit|ledgers|embedded_broker|router"
                   r"|metrics|admin|forward|tool|examples|bench|tests)/")
 
@@ -117,7 +117,7 @@ def layering(file: File) -> Findings:
     if not file.is_cpp or file.room not in MAY_INCLUDE:
         return
     rooms, others = MAY_INCLUDE[file.room]
-    if file.path == FACTORY:
+    if file.path in FACTORIES:
         rooms = r"ledgers/"
     for include in cpp_text.includes_of(file.text):
         if include.quoted and not ROOM.match(include.path):

@@ -18,6 +18,7 @@ constexpr std::array kCommands = {
     Command{"audit", "Checks the topic's records against the protocol's rules",
             audit_command},
     Command{"slot", "Prints the slots of keys, offline", slot_command},
+    Command{"schema", "Prints the SQL for logs in a PostgreSQL database", schema_command},
     Command{"completion", "Prints a completion script for bash, zsh or fish",
             completion_command},
     Command{"man", "Prints the manual page", man_command},

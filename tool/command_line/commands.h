@@ -44,6 +44,7 @@ struct Command {
 [[nodiscard]] int resume_moves_command(const Arguments& arguments);
 [[nodiscard]] int route_command(const Arguments& arguments);
 [[nodiscard]] int run_command(const Arguments& arguments);
+[[nodiscard]] int schema_command(const Arguments& arguments);
 [[nodiscard]] int slot_command(const Arguments& arguments);
 [[nodiscard]] int uncordon_command(const Arguments& arguments);
 [[nodiscard]] int unpin_command(const Arguments& arguments);

@@ -59,7 +59,8 @@ std::string section_of(const Description& command) {
 
 constexpr std::string_view kDescription =
     "neliroute answers who owns a key. Keys hash to a fixed number of slots; the slots are divided "
-    "among the living processes through a Kafka topic or an etcd, by the NELI protocol; a lookup "
+    "among the living processes through a Kafka topic, an etcd or a PostgreSQL database, by the "
+    "NELI protocol; a lookup "
     "names the owner of a key's slot, its endpoint, its epoch, and how long to believe it.";
 
 constexpr std::string_view kSettings =

@@ -22,7 +22,7 @@ Result<void> check_ledger(const RouterOptions& router) {
   if (!address) return address.error();
   if (!std::holds_alternative<MemoryConnection>(*address)) return {};
   return Error{Errc::bad_option, "`ledger` " + router.ledger + " is for the Routers of one "
-                                 "program; a command needs Kafka or etcd"};
+                                 "program; a command needs one that others reach"};
 }
 
 }  // namespace

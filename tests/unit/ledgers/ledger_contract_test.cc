@@ -309,7 +309,9 @@ INSTANTIATE_TEST_SUITE_P(
     OnEach, LedgerContract,
     testing::Values(StoreKind{"memory", make_memory_rig},
                     StoreKind{"sparse", make_sparse_memory_rig},
-                    StoreKind{"kafka", make_kafka_rig}, StoreKind{"etcd", make_etcd_rig}),
+                    StoreKind{"kafka", make_kafka_rig}, StoreKind{"etcd", make_etcd_rig},
+                    StoreKind{"postgres", make_postgres_rig},
+                    StoreKind{"polled_postgres", make_polled_postgres_rig}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace

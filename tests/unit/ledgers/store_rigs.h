@@ -49,5 +49,8 @@ inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.nam
 [[nodiscard]] std::unique_ptr<StoreRig> make_kafka_rig();
 /// A real one, of this machine.
 [[nodiscard]] std::unique_ptr<StoreRig> make_etcd_rig();
+[[nodiscard]] std::unique_ptr<StoreRig> make_postgres_rig();
+/// Without notifications.
+[[nodiscard]] std::unique_ptr<StoreRig> make_polled_postgres_rig();
 
 }  // namespace neliroute

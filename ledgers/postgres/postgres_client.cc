@@ -1,0 +1,286 @@
+#include "ledgers/postgres/postgres_client.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <neliroute/clock.h>
+#include <utility>
+
+#include "ledgers/postgres/postgres_schema.h"
+#include "net/await.h"
+
+namespace neliroute {
+namespace {
+
+namespace asio = boost::asio;
+
+/// libpq ends its messages with a newline, and writes several lines for several hosts.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char one : text) {
+    const bool blank = one == '\n' || one == '\t' || one == ' ';
+    if (!blank) {
+      line += one;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+PostgresOutcome outcome_of(const PGresult* result) {
+  const ExecStatusType status = PQresultStatus(result);
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return PostgresOutcome::ok;
+  const char* const field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const std::string_view state = field == nullptr ? "" : field;
+  if (state == kOtherLogs) return PostgresOutcome::other_logs;
+  // invalid_schema_name, undefined_table, undefined_function
+  if (state == "3F000" || state == "42P01" || state == "42883") return PostgresOutcome::missing;
+  if (state == "42501") return PostgresOutcome::denied;
+  if (state == "25006") return PostgresOutcome::elsewhere;  // read_only_sql_transaction
+  // The server ends this connection: 57P01 to 57P05, or the connection failed.
+  if (state.empty() || state.starts_with("57P") || state.starts_with("08")) {
+    return PostgresOutcome::unreachable;
+  }
+  return PostgresOutcome::failed;
+}
+
+std::string trouble_of(const PGresult* result) {
+  const char* const primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  return one_line(primary != nullptr ? primary : PQresultErrorMessage(result));
+}
+
+}  // namespace
+
+std::int64_t PostgresAnswer::number(int row, int column) const {
+  const std::string_view digits = text(row, column);
+  std::int64_t value = 0;
+  const auto [read_to, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc{} && read_to == digits.data() + digits.size() ? value : 0;
+}
+
+std::string PostgresAnswer::bytes(int row, int column) const {
+  std::size_t size = 0;
+  const std::unique_ptr<unsigned char, void (*)(void*)> plain(
+      PQunescapeBytea(reinterpret_cast<const unsigned char*>(
+                          PQgetvalue(result_.get(), row, column)),
+                      &size),
+      PQfreemem);
+  return plain ? std::string(reinterpret_cast<const char*>(plain.get()), size) : std::string();
+}
+
+PostgresClient::PostgresClient(asio::any_io_executor strand,
+                               std::shared_ptr<PostgresServers> servers)
+    : strand_(std::move(strand)),
+      servers_(std::move(servers)),
+      attempted_(std::make_shared<asio::steady_timer>(strand_)),
+      overdue_(strand_),
+      aside_(strand_, 1) {}
+
+bool PostgresClient::connected() {
+  if (!connection_) return false;
+  // The first time it may read why the server ended it, and only then that it did.
+  const bool well = turn_ == servers_->turn() && PQconsumeInput(connection_.get()) != 0 &&
+                    PQconsumeInput(connection_.get()) != 0 &&
+                    PQstatus(connection_.get()) == CONNECTION_OK;
+  if (!well) {
+    drop();
+    return false;
+  }
+  read_notifications();
+  return true;
+}
+
+void PostgresClient::begin() {
+  attempt_ = std::make_shared<Attempt>();
+  attempt_->turn = servers_->turn();
+  auto parameters = libpq_parameters(servers_->connection(), attempt_->turn + skipped_);
+  const bool begun = aside_.run([parameters = std::move(parameters), attempt = attempt_,
+                                 waiting = std::weak_ptr(attempted_)]() -> SideThreads::Then {
+    std::vector<const char*> names;
+    std::vector<const char*> values;
+    for (const auto& [name, value] : parameters) {
+      names.push_back(name.c_str());
+      values.push_back(value.c_str());
+    }
+    names.push_back(nullptr);
+    values.push_back(nullptr);
+    attempt->connection.reset(PQconnectdbParams(names.data(), values.data(), 0));
+    return [attempt, waiting] {
+      attempt->done = true;
+      if (const auto timer = waiting.lock()) timer->cancel();
+    };
+  });
+  if (!begun) attempt_.reset();
+}
+
+asio::awaitable<PostgresAnswer> PostgresClient::connect(milliseconds within) {
+  PostgresAnswer answer;
+  if (closed_) co_return answer;
+  drop();
+  if (!attempt_) begin();
+  if (!attempt_) {
+    answer.trouble = "the system has no thread left";
+    co_return answer;
+  }
+  if (!attempt_->done) co_await pause(*attempted_, within);
+  if (closed_) co_return answer;
+  if (!attempt_->done) {
+    answer.trouble = "not connected within " + std::to_string(within.count()) + " ms";
+    co_return answer;
+  }
+  const auto attempt = std::exchange(attempt_, nullptr);
+  connection_ = std::move(attempt->connection);
+  turn_ = attempt->turn;
+  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+    ++skipped_;
+    answer.trouble = one_line(PQerrorMessage(connection_.get()));
+    if (answer.trouble.find("read-only") != std::string::npos) {
+      answer.outcome = PostgresOutcome::elsewhere;
+    }
+    drop();
+    co_return answer;
+  }
+  // Next time it need not wait for those that were tried before this one.
+  skipped_ += libpq_host_index(servers_->connection(), attempt->turn + skipped_,
+                               PQhost(connection_.get()), PQport(connection_.get()));
+  PQsetnonblocking(connection_.get(), 1);
+  PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
+  const int own = fcntl(PQsocket(connection_.get()), F_DUPFD_CLOEXEC, 0);
+  if (own < 0) {
+    answer.trouble = "the system has no file left";
+    drop();
+    co_return answer;
+  }
+  socket_.emplace(strand_, own);
+  answer.outcome = PostgresOutcome::ok;
+  co_return answer;
+}
+
+void PostgresClient::wake() {
+  if (socket_ && waiting_) socket_->cancel();
+}
+
+void PostgresClient::drop() {
+  overdue_.cancel();
+  socket_.reset();
+  connection_.reset();
+  notifications_.clear();
+}
+
+void PostgresClient::close() {
+  closed_ = true;
+  attempted_->cancel();
+  attempt_.reset();
+  aside_.close(milliseconds{0});
+  drop();
+}
+
+asio::awaitable<bool> PostgresClient::ready(bool to_write, LocalTime due) {
+  if (!socket_) co_return false;
+  overdue_.expires_after(std::max(due - boot_now(), microseconds{0}));
+  overdue_.async_wait(
+      [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
+        if (!error && !alive.expired() && socket_) socket_->cancel();
+      });
+  const auto kind = to_write ? asio::posix::stream_descriptor::wait_write
+                             : asio::posix::stream_descriptor::wait_read;
+  const Outcome outcome = co_await await_moved([this, kind](Stream::Moved then) {
+    socket_->async_wait(
+        kind, [then = std::move(then)](boost::system::error_code error) { then(error, 0); });
+  });
+  overdue_.cancel();
+  co_return !outcome.error && socket_.has_value();
+}
+
+asio::awaitable<bool> PostgresClient::sent(LocalTime due) {
+  for (;;) {
+    const int left = PQflush(connection_.get());
+    if (left <= 0) co_return left == 0;
+    // What the server sends meanwhile must be read, or it may read no more.
+    const bool writable = co_await ready(true, std::min(due, later(boot_now(), milliseconds{50})));
+    if (!connection_ || PQconsumeInput(connection_.get()) == 0) co_return false;
+    if (!writable && boot_now() >= due) co_return false;
+  }
+}
+
+asio::awaitable<bool> PostgresClient::received(LocalTime due) {
+  while (PQisBusy(connection_.get()) != 0) {
+    const bool readable = co_await ready(false, due);
+    if (!readable || !connection_ || PQconsumeInput(connection_.get()) == 0) co_return false;
+  }
+  co_return true;
+}
+
+asio::awaitable<PostgresAnswer> PostgresClient::ask(std::string statement,
+                                                    std::vector<std::string> parameters,
+                                                    milliseconds within) {
+  if (!connection_) co_return PostgresAnswer{};
+  const LocalTime due = later(boot_now(), within);
+  std::vector<const char*> values;
+  for (const std::string& one : parameters) values.push_back(one.c_str());
+  const int begun =
+      PQsendQueryParams(connection_.get(), statement.c_str(), static_cast<int>(values.size()),
+                        nullptr, values.data(), nullptr, nullptr, 0);
+  bool well = begun != 0;
+  if (well) well = co_await sent(due);
+  PostgresAnswer answer;
+  while (well) {
+    well = co_await received(due);
+    if (!well) break;
+    PGresult* const result = PQgetResult(connection_.get());
+    if (result == nullptr) break;
+    answer.take(result);
+    answer.outcome = outcome_of(result);
+    if (!answer.ok()) answer.trouble = trouble_of(result);
+  }
+  if (!well) co_return gone(boot_now() < due);
+  read_notifications();
+  if (answer.outcome == PostgresOutcome::elsewhere) servers_->leave(turn_);
+  if (answer.outcome == PostgresOutcome::unreachable) drop();
+  co_return answer;
+}
+
+PostgresAnswer PostgresClient::gone(bool in_time) {
+  PostgresAnswer answer;
+  answer.trouble = in_time && connection_ ? one_line(PQerrorMessage(connection_.get()))
+                                          : "no answer in time";
+  if (!in_time) servers_->leave(turn_);
+  drop();
+  return answer;
+}
+
+asio::awaitable<void> PostgresClient::wait(milliseconds at_most) {
+  if (!connection_ || !notifications_.empty()) co_return;
+  waiting_ = true;
+  const bool readable = co_await ready(false, later(boot_now(), at_most));
+  waiting_ = false;
+  if (!readable || !connection_) co_return;
+  if (PQconsumeInput(connection_.get()) == 0) {
+    drop();
+  } else {
+    read_notifications();
+  }
+}
+
+void PostgresClient::read_notifications() {
+  for (;;) {
+    const std::unique_ptr<PGnotify, void (*)(void*)> one(PQnotifies(connection_.get()), PQfreemem);
+    if (!one) return;
+    notifications_.emplace_back(one->extra);
+  }
+}
+
+std::optional<std::string> PostgresClient::next_notification() {
+  if (notifications_.empty()) return std::nullopt;
+  std::string first = std::move(notifications_.front());
+  notifications_.pop_front();
+  return first;
+}
+
+}  // namespace neliroute

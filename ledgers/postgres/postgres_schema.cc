@@ -1,0 +1,163 @@
+#include "ledgers/postgres/postgres_schema.h"
+
+#include <cstddef>
+
+namespace neliroute {
+namespace {
+
+// @ stands for the schema's name.
+constexpr std::string_view kHead =
+    R"sql(-- neliroute's logs, for PostgreSQL 13 and newer. Running it again is harmless.
+-- Owners of slots need:    GRANT USAGE ON SCHEMA @ TO role;
+--                          GRANT SELECT ON ALL TABLES IN SCHEMA @ TO role;
+--                          GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA @ TO role;
+-- Who only looks up:       the first two.
+)sql";
+
+constexpr std::string_view kBody = R"sql(SET LOCAL client_min_messages = warning;
+SELECT pg_advisory_xact_lock(hashtext('neliroute schema @'));
+CREATE SCHEMA IF NOT EXISTS @;
+
+-- Kept short, so that its one row moves within a page at each append.
+CREATE TABLE IF NOT EXISTS @.log (
+  topic text NOT NULL,
+  log int NOT NULL,
+  id uuid NOT NULL DEFAULT gen_random_uuid(),  -- which log this is
+  next bigint NOT NULL DEFAULT 0,              -- the next record's position
+  low bigint NOT NULL DEFAULT 0,               -- the oldest record that is kept
+  stamped bigint NOT NULL DEFAULT 0,           -- the newest stamp, ms since 1970
+  kept bigint NOT NULL DEFAULT 600000,         -- for how long records are kept at least, ms
+  PRIMARY KEY (topic, log)
+) WITH (fillfactor = 10);
+
+CREATE TABLE IF NOT EXISTS @.record (
+  topic text NOT NULL,
+  log int NOT NULL,
+  position bigint NOT NULL,
+  stamped bigint NOT NULL,
+  value bytea NOT NULL,
+  PRIMARY KEY (topic, log, position)
+);
+
+CREATE OR REPLACE FUNCTION @.channel(p_topic text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$ SELECT 'neliroute_' || md5('@/' || p_topic) $$;
+
+-- The row's lock is held until the records can be read: so they appear in the order of their
+-- positions. p_plain: the values are ASCII, and listeners may be told them.
+CREATE OR REPLACE FUNCTION @.append(p_topic text, p_log int, p_id uuid, p_kept bigint,
+                                    p_wait int, p_values bytea[], p_plain boolean)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_count int := cardinality(p_values);
+  v_first bigint;
+  v_low bigint;
+  v_stamped bigint;
+  v_kept bigint;
+  v_text text;
+BEGIN
+  PERFORM set_config('lock_timeout', p_wait || 'ms', true);
+  IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  UPDATE @.log
+     SET next = next + v_count, kept = greatest(kept, p_kept),
+         stamped = greatest(stamped, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+   WHERE topic = p_topic AND log = p_log AND id = p_id
+   RETURNING next - v_count, low, stamped, kept INTO v_first, v_low, v_stamped, v_kept;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'log % of % is gone, or another one is in its place', p_log, p_topic
+      USING ERRCODE = 'NR001';
+  END IF;
+  FOR i IN 1..v_count LOOP
+    INSERT INTO @.record VALUES (p_topic, p_log, v_first + i - 1, v_stamped, p_values[i]);
+    v_text := p_log || ' ' || (v_first + i - 1) || ' ' || v_stamped;
+    IF p_plain AND octet_length(p_values[i]) < 7900 THEN
+      v_text := v_text || ' ' || convert_from(p_values[i], 'UTF8');
+    END IF;
+    PERFORM pg_notify(@.channel(p_topic), v_text);
+  END LOOP;
+  IF v_first / 256 < (v_first + v_count) / 256 THEN
+    PERFORM @.expire(p_topic, p_log, v_low, v_stamped - v_kept);
+  END IF;
+  RETURN v_first;
+END $$;
+
+-- At most 1,024 at a time, which is more than came since the last time.
+CREATE OR REPLACE FUNCTION @.expire(p_topic text, p_log int, p_low bigint, p_before bigint)
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_low bigint;
+BEGIN
+  WITH old AS (
+    SELECT position FROM @.record
+     WHERE topic = p_topic AND log = p_log AND position >= p_low AND position < p_low + 1024
+       AND stamped < p_before
+  ), gone AS (
+    DELETE FROM @.record USING old
+     WHERE topic = p_topic AND log = p_log AND record.position = old.position
+     RETURNING record.position
+  ) SELECT max(position) + 1 INTO v_low FROM gone;
+  IF v_low IS NOT NULL THEN
+    UPDATE @.log SET low = v_low WHERE topic = p_topic AND log = p_log;
+  END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION @.make_logs(p_topic text, p_logs int) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('neliroute logs @/' || p_topic));
+  IF NOT EXISTS (SELECT FROM @.log WHERE topic = p_topic) THEN
+    INSERT INTO @.log (topic, log) SELECT p_topic, generate_series(0, p_logs - 1);
+  END IF;
+END $$;
+
+-- Neither backups nor subscribers take over. What its owner may not see counts as a standby.
+CREATE OR REPLACE FUNCTION @.standbys() RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT count(*) FROM pg_stat_replication r
+   WHERE r.state IS DISTINCT FROM 'backup'
+     AND r.application_name IS DISTINCT FROM 'pg_basebackup'
+     AND r.application_name IS DISTINCT FROM 'pg_receivewal'
+     AND NOT EXISTS (SELECT FROM pg_replication_slots s
+                      WHERE s.active_pid = r.pid AND s.slot_type = 'logical')
+$$;
+
+REVOKE ALL ON FUNCTION @.append(text, int, uuid, bigint, int, bytea[], boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @.expire(text, int, bigint, bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @.make_logs(text, int) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @.standbys() FROM PUBLIC;
+)sql";
+
+std::string within(std::string_view text, std::string_view schema) {
+  std::string result;
+  for (const char one : text) {
+    if (one == '@') {
+      result += schema;
+    } else {
+      result += one;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string postgres_schema(std::string_view schema) {
+  return within(kHead, schema) + "BEGIN;\n" + within(kBody, schema) + "COMMIT;\n";
+}
+
+std::string postgres_schema_body(std::string_view schema) { return within(kBody, schema); }
+
+Result<void> check_schema_name(std::string_view schema) {
+  constexpr std::size_t kMost = 63;
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz_0123456789";
+  const bool fits = !schema.empty() && schema.size() <= kMost &&
+                    schema.find_first_not_of(kAllowed) == std::string_view::npos &&
+                    (schema[0] < '0' || schema[0] > '9') && !schema.starts_with("pg_");
+  if (fits) return {};
+  return Error{Errc::bad_option, "\"" + std::string(schema) +
+                                     "\" is no name of a schema here; write 1 to 63 of a-z, 0-9 "
+                                     "and \"_\", with no digit and no pg_ first"};
+}
+
+}  // namespace neliroute

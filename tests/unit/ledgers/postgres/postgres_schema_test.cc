@@ -1,0 +1,120 @@
+// The SQL functions of the logs, asked by a client that knows nothing of ledgers.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <thread>
+
+#include "tests/unit/ledgers/postgres/postgres_topic.h"
+
+namespace neliroute {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class PostgresSchemaTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::string of_log(const std::string& columns) {
+    return "SELECT " + columns + " FROM neliroute.log" + topic_.where(Log{0});
+  }
+  [[nodiscard]] std::int64_t number(const std::string& sql) {
+    return std::stoll(topic_.server().query(sql).at(0).at(0));
+  }
+  [[nodiscard]] std::int64_t kept_records() {
+    return number("SELECT count(*) FROM neliroute.record" + topic_.where());
+  }
+
+  PostgresTopic topic_;
+};
+
+TEST_F(PostgresSchemaTest, MayBeMadeAgainAndKeepsWhatIsThere) {
+  topic_.append("ARRAY['a'::bytea]");
+  topic_.server().query(postgres_schema("neliroute"));
+  topic_.make_logs();
+  EXPECT_EQ(topic_.append("ARRAY['b'::bytea]"), 1);
+}
+
+TEST_F(PostgresSchemaTest, ManyMayMakeItAtOnce) {
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 6; ++i) {
+    makers.emplace_back([this] { topic_.server().query(postgres_schema("at_once")); });
+  }
+  for (std::thread& one : makers) one.join();
+  EXPECT_EQ(number("SELECT count(*) FROM at_once.log"), 0);
+}
+
+TEST_F(PostgresSchemaTest, PositionsAreDenseAndStampsNeverFall) {
+  EXPECT_EQ(topic_.append("ARRAY['a'::bytea, 'b'::bytea]"), 0);
+  topic_.server().query("UPDATE neliroute.log SET stamped = stamped + 3600000" +
+                        topic_.where(Log{0}));
+  const std::int64_t ahead = number(of_log("stamped"));
+  EXPECT_EQ(topic_.append("ARRAY['c'::bytea]"), 2);
+  EXPECT_EQ(number("SELECT stamped FROM neliroute.record" + topic_.where() +
+                   " AND position = 2"), ahead)
+      << "a clock that was ahead, as after a failover";
+}
+
+TEST_F(PostgresSchemaTest, WhatIsOlderThanTheLongestTimeAskedForGoes) {
+  const std::string many = "array_fill('x'::bytea, ARRAY[255])";
+  topic_.append(many, 1s);
+  topic_.server().query("UPDATE neliroute.record SET stamped = stamped - 650000" +
+                        topic_.where());
+  topic_.append("ARRAY['y'::bytea, 'z'::bytea]", 700s);
+  EXPECT_EQ(number(of_log("kept")), 700'000) << "the longest of all writers'";
+  EXPECT_EQ(kept_records(), 257) << "not old enough for that one";
+  topic_.server().query("UPDATE neliroute.record SET stamped = stamped - 100000" + topic_.where() +
+                        " AND position < 255");
+  topic_.append(many, 1s);
+  EXPECT_EQ(kept_records(), 2 + 255);
+  EXPECT_EQ(number(of_log("low")), 255);
+}
+
+TEST_F(PostgresSchemaTest, WithoutOldRecordsNothingGoes) {
+  topic_.append("array_fill('x'::bytea, ARRAY[600])");
+  EXPECT_EQ(kept_records(), 600);
+  EXPECT_EQ(number(of_log("low")), 0);
+}
+
+TEST_F(PostgresSchemaTest, AnAppendIsDurableWhateverTheUserHasSet) {
+  const std::string append = "SELECT neliroute.append(topic, log, id, 600000, 1000, "
+                             "ARRAY['a'::bytea], false) FROM neliroute.log" +
+                             topic_.where(Log{0});
+  for (const auto& [set, used] :
+       {std::pair{"off", "on"}, {"local", "on"}, {"remote_write", "on"}, {"on", "on"},
+        {"remote_apply", "remote_apply"}}) {
+    const auto rows = topic_.server().query(
+        "SET synchronous_commit = " + std::string(set) + "; BEGIN; " + append +
+        "; SELECT current_setting('synchronous_commit'), current_setting('lock_timeout')");
+    EXPECT_THAT(rows.at(0), ElementsAre(used, "1s")) << set << ": as it is when it commits";
+  }
+}
+
+TEST_F(PostgresSchemaTest, NothingIsAppendedToOtherLogs) {
+  const std::string before = topic_.server().query(of_log("id")).at(0).at(0);
+  topic_.remove_logs();
+  topic_.make_logs();
+  const auto rows = topic_.server().query(
+      "DO $$ BEGIN PERFORM neliroute.append('" + topic_.connection().topic + "', 0, '" + before +
+      "', 600000, 1000, ARRAY['a'::bytea], false); EXCEPTION WHEN SQLSTATE 'NR001' THEN NULL; "
+      "END $$; " + of_log("next"));
+  EXPECT_EQ(rows.at(0).at(0), "0");
+}
+
+TEST_F(PostgresSchemaTest, AnotherNumberOfLogsDoesNotAddAny) {
+  topic_.server().query("SELECT neliroute.make_logs('" + topic_.connection().topic + "', 3)");
+  EXPECT_EQ(number("SELECT count(*) FROM neliroute.log" + topic_.where()), 1);
+}
+
+TEST(PostgresSchemaName, IsOneThatNeedsNoQuotes) {
+  for (const char* name : {"neliroute", "_a", "a1", "a_b"}) EXPECT_TRUE(check_schema_name(name));
+  for (const char* name : {"", "1a", "A", "a-b", "a.b", "a\"", "pg_x", "a;b", "ä"}) {
+    EXPECT_FALSE(check_schema_name(name)) << name;
+  }
+  EXPECT_FALSE(check_schema_name(std::string(64, 'a')));
+  EXPECT_THAT(postgres_schema("shop"), HasSubstr("CREATE TABLE IF NOT EXISTS shop.log"));
+  EXPECT_THAT(postgres_schema("shop"), testing::Not(HasSubstr("@")));
+}
+
+}  // namespace
+}  // namespace neliroute
