@@ -133,14 +133,8 @@ Result<void> check_no_kafka(const std::string& shown, const KafkaConnection& kaf
 }
 
 #ifdef NELIROUTE_WITH_POSTGRES
-/// A password may stand before @, or behind a question mark.
-std::string without_secrets(std::string_view ledger) {
-  const auto query = std::min(ledger.find('?'), ledger.size());
-  return without_user(ledger.substr(0, query)) + (query < ledger.size() ? "?..." : "");
-}
-
 Result<LedgerAddress> on_postgres(std::string_view ledger, const KafkaConnection& kafka) {
-  const std::string shown = without_secrets(ledger);
+  const std::string shown = std::string(kPostgres) + "...";  // a password may stand anywhere
   if (auto fits = check_no_kafka(shown, kafka); !fits) return fits.error();
   if (!kafka.properties.empty()) {
     return bad(shown, "`kafka.properties` are of Kafka; leave them out. What libpq takes stands "

@@ -83,22 +83,34 @@ std::vector<std::string> parts_of(std::string_view list) {
   return parts;
 }
 
-std::string rotated(const std::string& list, std::size_t by) {
-  std::vector<std::string> parts = parts_of(list);
-  std::rotate(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(by % parts.size()),
-              parts.end());
-  std::string text;
-  for (const std::string& part : parts) text += (&part == parts.data() ? "" : ",") + part;
-  return text;
+/// One value may stand for all hosts.
+const std::string& part_for(const std::vector<std::string>& parts, std::size_t host) {
+  return parts.size() == 1 ? parts[0] : parts.at(host);
+}
+
+/// Whether a password with a character that stands for something in a URI was taken for the rest.
+bool is_torn(const Parameters& parameters) {
+  const std::string ports = value_of(parameters, "port");
+  return value_of(parameters, "host").find('@') != std::string::npos ||
+         value_of(parameters, "dbname").find_first_of("@/") != std::string::npos ||
+         ports.find_first_not_of("0123456789,") != std::string::npos;
+}
+
+std::vector<std::string> hosts_in(const Parameters& parameters) {
+  const std::string names = value_of(parameters, "host");
+  return parts_of(names.empty() ? value_of(parameters, "hostaddr") : names);
 }
 
 /// Without a user.
 std::string shown(const PostgresConnection& connection, const Parameters& parameters) {
-  std::string hosts = value_of(parameters, "host");
-  if (hosts.empty()) hosts = value_of(parameters, "hostaddr");
-  const std::string port = value_of(parameters, "port");
-  std::string text = "postgres://" + hosts + (port.empty() ? "" : ":" + port) + "/" +
-                     value_of(parameters, "dbname") + "?topic=" + connection.topic;
+  const auto hosts = hosts_in(parameters);
+  const auto ports = parts_of(value_of(parameters, "port"));
+  std::string text = "postgres://";
+  for (std::size_t one = 0; one < hosts.size(); ++one) {
+    const std::string port = ports.size() == 1 || one < ports.size() ? part_for(ports, one) : "";
+    text += (one == 0 ? "" : ",") + hosts[one] + (port.empty() ? "" : ":" + port);
+  }
+  text += "/" + value_of(parameters, "dbname") + "?topic=" + connection.topic;
   if (connection.schema != PostgresConnection{}.schema) text += "&schema=" + connection.schema;
   return text;
 }
@@ -130,21 +142,23 @@ Result<PostgresConnection> postgres_connection(std::string_view ledger) {
                  "expected an address of libpq, as in postgres://USER@HOST:5432/DATABASE?topic=NAME"
                  "; of its query, topic, schema, create, notify and assume are ours"};
   }
+  if (is_torn(parameters)) {
+    return Error{Errc::bad_option,
+                 "expected numbers for ports, and no @ in a host; in a user or a password write "
+                 "%2F for /, %3A for :, %3F for ? and %40 for @"};
+  }
   found.shown = shown(found, parameters);
   return found;
 }
 
 std::size_t libpq_hosts(const PostgresConnection& connection) {
-  const Parameters all = parsed(connection.uri);
-  const std::string hosts = value_of(all, "host") + value_of(all, "hostaddr");
-  return 1 + static_cast<std::size_t>(std::count(hosts.begin(), hosts.end(), ','));
+  return hosts_in(parsed(connection.uri)).size();
 }
 
-std::size_t libpq_host_index(const PostgresConnection& connection, std::size_t first,
-                             std::string_view host, std::string_view port) {
-  const Parameters all = libpq_parameters(connection, first);
-  const std::string given = value_of(all, "host");
-  const auto hosts = parts_of(given.empty() ? value_of(all, "hostaddr") : given);
+std::size_t libpq_host_index(const PostgresConnection& connection, std::string_view host,
+                             std::string_view port) {
+  const Parameters all = parsed(connection.uri);
+  const auto hosts = hosts_in(all);
   const auto ports = parts_of(value_of(all, "port"));
   for (std::size_t one = 0; one < hosts.size(); ++one) {
     const std::string& its = ports.size() == hosts.size() ? ports[one] : ports[0];
@@ -153,10 +167,16 @@ std::size_t libpq_host_index(const PostgresConnection& connection, std::size_t f
   return 0;
 }
 
-Parameters libpq_parameters(const PostgresConnection& connection, std::size_t first) {
+Parameters libpq_parameters(const PostgresConnection& connection,
+                            const std::vector<std::size_t>& hosts) {
   Parameters all = parsed(connection.uri);
+  const std::size_t count = hosts_in(all).size();
   for (auto& [name, value] : all) {
-    if (name == "host" || name == "hostaddr" || name == "port") value = rotated(value, first);
+    const auto parts = parts_of(value);
+    const bool listed = name == "host" || name == "hostaddr" || name == "port";
+    if (!listed || parts.size() != count) continue;
+    value.clear();
+    for (const std::size_t one : hosts) value += (value.empty() ? "" : ",") + parts[one];
   }
   // Whatever the address does not say. It says how long one host may take, in seconds.
   for (const auto& [name, value] :

@@ -19,11 +19,11 @@ namespace neliroute {
 
 /// How many hosts it names.
 [[nodiscard]] std::size_t libpq_hosts(const PostgresConnection& connection);
-/// Which of them that is, counted from the one at `first`; 0: none.
-[[nodiscard]] std::size_t libpq_host_index(const PostgresConnection& connection, std::size_t first,
+/// Which of them that is; 0: none.
+[[nodiscard]] std::size_t libpq_host_index(const PostgresConnection& connection,
                                            std::string_view host, std::string_view port);
-/// What libpq is to be given: of several hosts, the one at `first` is tried first.
+/// What libpq is to be given: these of the hosts, in this order.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> libpq_parameters(
-    const PostgresConnection& connection, std::size_t first);
+    const PostgresConnection& connection, const std::vector<std::size_t>& hosts);
 
 }  // namespace neliroute

@@ -17,6 +17,9 @@ namespace {
 
 namespace asio = boost::asio;
 
+/// Threads that connect: of those that are given up each ends by its own timeout.
+constexpr std::size_t kAttemptsMost = 4;
+
 /// libpq ends its messages with a newline, and writes several lines for several hosts.
 std::string one_line(std::string_view text) {
   std::string line;
@@ -75,17 +78,18 @@ std::string PostgresAnswer::bytes(int row, int column) const {
 }
 
 PostgresClient::PostgresClient(asio::any_io_executor strand,
-                               std::shared_ptr<PostgresServers> servers)
+                               std::shared_ptr<PostgresServers> servers, int patient)
     : strand_(std::move(strand)),
       servers_(std::move(servers)),
       attempted_(std::make_shared<asio::steady_timer>(strand_)),
       overdue_(strand_),
-      aside_(strand_, 1) {}
+      aside_(strand_, kAttemptsMost),
+      patient_(patient) {}
 
 bool PostgresClient::connected() {
   if (!connection_) return false;
   // The first time it may read why the server ended it, and only then that it did.
-  const bool well = turn_ == servers_->turn() && PQconsumeInput(connection_.get()) != 0 &&
+  const bool well = servers_->uses(host_) && PQconsumeInput(connection_.get()) != 0 &&
                     PQconsumeInput(connection_.get()) != 0 &&
                     PQstatus(connection_.get()) == CONNECTION_OK;
   if (!well) {
@@ -98,8 +102,8 @@ bool PostgresClient::connected() {
 
 void PostgresClient::begin() {
   attempt_ = std::make_shared<Attempt>();
-  attempt_->turn = servers_->turn();
-  auto parameters = libpq_parameters(servers_->connection(), attempt_->turn + skipped_);
+  attempt_->changes = servers_->changes();
+  auto parameters = libpq_parameters(servers_->connection(), servers_->order(boot_now()));
   const bool begun = aside_.run([parameters = std::move(parameters), attempt = attempt_,
                                  waiting = std::weak_ptr(attempted_)]() -> SideThreads::Then {
     std::vector<const char*> names;
@@ -123,6 +127,8 @@ asio::awaitable<PostgresAnswer> PostgresClient::connect(milliseconds within) {
   PostgresAnswer answer;
   if (closed_) co_return answer;
   drop();
+  // One that waits for a server that was left meanwhile may wait for long.
+  if (attempt_ && attempt_->changes != servers_->changes()) attempt_.reset();
   if (!attempt_) begin();
   if (!attempt_) {
     answer.trouble = "the system has no thread left";
@@ -136,19 +142,20 @@ asio::awaitable<PostgresAnswer> PostgresClient::connect(milliseconds within) {
   }
   const auto attempt = std::exchange(attempt_, nullptr);
   connection_ = std::move(attempt->connection);
-  turn_ = attempt->turn;
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
-    ++skipped_;
+    servers_->go_on();
     answer.trouble = one_line(PQerrorMessage(connection_.get()));
-    if (answer.trouble.find("read-only") != std::string::npos) {
+    if (PQconnectionNeedsPassword(connection_.get()) != 0) {
+      answer.outcome = PostgresOutcome::denied;
+    } else if (answer.trouble.find("read-only") != std::string::npos) {
       answer.outcome = PostgresOutcome::elsewhere;
     }
     drop();
     co_return answer;
   }
-  // Next time it need not wait for those that were tried before this one.
-  skipped_ += libpq_host_index(servers_->connection(), attempt->turn + skipped_,
-                               PQhost(connection_.get()), PQport(connection_.get()));
+  host_ = libpq_host_index(servers_->connection(), PQhost(connection_.get()),
+                           PQport(connection_.get()));
+  servers_->use(host_);
   PQsetnonblocking(connection_.get(), 1);
   PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
   const int own = fcntl(PQsocket(connection_.get()), F_DUPFD_CLOEXEC, 0);
@@ -184,10 +191,11 @@ void PostgresClient::close() {
 asio::awaitable<bool> PostgresClient::ready(bool to_write, LocalTime due) {
   if (!socket_) co_return false;
   overdue_.expires_after(std::max(due - boot_now(), microseconds{0}));
-  overdue_.async_wait(
-      [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-        if (!error && !alive.expired() && socket_) socket_->cancel();
-      });
+  overdue_.async_wait([this, alive = std::weak_ptr(alive_),
+                       wait = ++waits_](const boost::system::error_code& error) {
+    // It may be called although the wait has ended meanwhile.
+    if (!error && !alive.expired() && wait == waits_ && socket_) socket_->cancel();
+  });
   const auto kind = to_write ? asio::posix::stream_descriptor::wait_write
                              : asio::posix::stream_descriptor::wait_read;
   const Outcome outcome = co_await await_moved([this, kind](Stream::Moved then) {
@@ -195,6 +203,7 @@ asio::awaitable<bool> PostgresClient::ready(bool to_write, LocalTime due) {
         kind, [then = std::move(then)](boost::system::error_code error) { then(error, 0); });
   });
   overdue_.cancel();
+  ++waits_;
   co_return !outcome.error && socket_.has_value();
 }
 
@@ -240,8 +249,9 @@ asio::awaitable<PostgresAnswer> PostgresClient::ask(std::string statement,
     if (!answer.ok()) answer.trouble = trouble_of(result);
   }
   if (!well) co_return gone(boot_now() < due);
+  unanswered_ = 0;
   read_notifications();
-  if (answer.outcome == PostgresOutcome::elsewhere) servers_->leave(turn_);
+  if (answer.outcome == PostgresOutcome::elsewhere) servers_->leave(host_, boot_now());
   if (answer.outcome == PostgresOutcome::unreachable) drop();
   co_return answer;
 }
@@ -250,7 +260,10 @@ PostgresAnswer PostgresClient::gone(bool in_time) {
   PostgresAnswer answer;
   answer.trouble = in_time && connection_ ? one_line(PQerrorMessage(connection_.get()))
                                           : "no answer in time";
-  if (!in_time) servers_->leave(turn_);
+  if (!in_time && ++unanswered_ > patient_) {
+    unanswered_ = 0;
+    servers_->leave(host_, boot_now());
+  }
   drop();
   return answer;
 }
@@ -272,13 +285,13 @@ void PostgresClient::read_notifications() {
   for (;;) {
     const std::unique_ptr<PGnotify, void (*)(void*)> one(PQnotifies(connection_.get()), PQfreemem);
     if (!one) return;
-    notifications_.emplace_back(one->extra);
+    notifications_.push_back({one->relname, one->extra});
   }
 }
 
-std::optional<std::string> PostgresClient::next_notification() {
+std::optional<PostgresNotification> PostgresClient::next_notification() {
   if (notifications_.empty()) return std::nullopt;
-  std::string first = std::move(notifications_.front());
+  PostgresNotification first = std::move(notifications_.front());
   notifications_.pop_front();
   return first;
 }

@@ -14,9 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
-#include <neliroute/ids.h>
 #include <neliroute/time.h>
 #include <optional>
 #include <string>
@@ -25,9 +23,7 @@
 #include <vector>
 
 #include "base/side_threads.h"
-#include "ledgers/ledger_address.h"
-#include "ledgers/parts/reports.h"
-#include "ledgers/postgres/postgres_address.h"
+#include "ledgers/postgres/postgres_servers.h"
 
 namespace neliroute {
 
@@ -69,42 +65,18 @@ class PostgresAnswer {
   std::shared_ptr<PGresult> result_;
 };
 
-/// Which of the servers is tried first. All of a process share it.
-class PostgresServers {
- public:
-  explicit PostgresServers(PostgresConnection connection)
-      : connection_(std::move(connection)),
-        reports_(std::make_shared<Reports>(connection_.shown)),
-        hosts_(libpq_hosts(connection_)) {}
-
-  [[nodiscard]] const PostgresConnection& connection() const noexcept { return connection_; }
-  [[nodiscard]] Reports& reports() noexcept { return *reports_; }
-  [[nodiscard]] const std::shared_ptr<Reports>& shared_reports() const noexcept { return reports_; }
-  [[nodiscard]] std::size_t turn() const noexcept { return turn_; }
-  /// Who was connected at `turn` had no answer, or takes no writes: the next one is tried first.
-  void leave(std::size_t turn) {
-    if (turn == turn_ && hosts_ > 1) ++turn_;
-  }
-  /// As which logs they are read; empty: that is not known yet. Only to these is anything appended.
-  [[nodiscard]] std::string& id_of(Log log) { return ids_[log]; }
-  /// "SCHEMA.NAME"
-  [[nodiscard]] std::string named(const char* name) const {
-    return connection_.schema + "." + name;
-  }
-
- private:
-  PostgresConnection connection_;
-  std::shared_ptr<Reports> reports_;
-  std::size_t hosts_;
-  std::size_t turn_ = 0;
-  std::map<Log, std::string> ids_;
+struct PostgresNotification {
+  std::string channel;
+  std::string text;
 };
 
 class PostgresClient {
  public:
-  PostgresClient(boost::asio::any_io_executor strand, std::shared_ptr<PostgresServers> servers);
+  /// After more than `patient` requests without an answer in time the server is left.
+  PostgresClient(boost::asio::any_io_executor strand, std::shared_ptr<PostgresServers> servers,
+                 int patient);
 
-  /// Whether it is connected, to the servers' present choice.
+  /// Whether it is connected, to the server that is in use.
   [[nodiscard]] bool connected();
   /// ok: it is connected now. No longer than `within`; what goes on then is waited for next time.
   [[nodiscard]] boost::asio::awaitable<PostgresAnswer> connect(milliseconds within);
@@ -114,8 +86,8 @@ class PostgresClient {
                                                            milliseconds within);
   /// Until there is a notification, the connection ends, wake() is called, or that time is over.
   [[nodiscard]] boost::asio::awaitable<void> wait(milliseconds at_most);
-  /// The payloads of notifications, in their order.
-  [[nodiscard]] std::optional<std::string> next_notification();
+  /// In their order.
+  [[nodiscard]] std::optional<PostgresNotification> next_notification();
   void wake();
   /// What is awaited ends soon.
   void drop();
@@ -127,7 +99,7 @@ class PostgresClient {
   /// What a side thread makes.
   struct Attempt {
     Connection connection{nullptr, PQfinish};
-    std::size_t turn = 0;
+    std::size_t changes = 0;  ///< of the servers in use, when it began
     bool done = false;
   };
 
@@ -147,10 +119,12 @@ class PostgresClient {
   SideThreads aside_;
   std::shared_ptr<Attempt> attempt_;
   Connection connection_{nullptr, PQfinish};
-  std::size_t turn_ = 0;  ///< of the servers, when it connected
-  std::size_t skipped_ = 0;  ///< hosts that it could not connect to when it tried last
+  std::size_t host_ = 0;  ///< that it is connected to
+  int patient_;
+  int unanswered_ = 0;  ///< requests since the last answer
   std::optional<boost::asio::posix::stream_descriptor> socket_;
-  std::deque<std::string> notifications_;
+  std::deque<PostgresNotification> notifications_;
+  std::uint64_t waits_ = 0;  ///< counts them: of each its own time is over
   bool waiting_ = false;
   bool closed_ = false;
 };

@@ -29,6 +29,15 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
   return value;
 }
 
+/// Which only who may read the log can know.
+std::string channel_of(const std::string& id) {
+  std::string name = "neliroute_";
+  for (const char one : id) {
+    if (one != '-') name += one;
+  }
+  return name;
+}
+
 BrokerTime stamp(std::int64_t count) { return BrokerTime{milliseconds{count}}; }
 
 }  // namespace
@@ -39,7 +48,7 @@ PostgresReader::PostgresReader(asio::any_io_executor strand,
     : strand_(std::move(strand)),
       pause_(strand_),
       servers_(std::move(servers)),
-      client_(strand_, servers_),
+      client_(strand_, servers_, /*patient=*/0),
       options_(options) {
   for (std::uint32_t log = 0; log < options.logs; ++log) {
     tails_.emplace_back().log = Log{log};
@@ -84,6 +93,7 @@ void PostgresReader::emit(const Event& event) {
 void PostgresReader::lose(Tail& tail, GapReason reason) {
   ++tail.turn;
   tail.wanted = tail.running = false;
+  tail.begin_at = later(boot_now(), kPostgresRetry);
   emit(GapFound{tail.log, reason});
 }
 
@@ -104,11 +114,20 @@ asio::awaitable<void> PostgresReader::run() {
   }
 }
 
+bool PostgresReader::is_due(const Tail& tail) {
+  const bool begins = tail.wanted && !tail.running && boot_now() >= tail.begin_at;
+  return begins || tail.reread || (tail.running && tail.behind);
+}
+
 LocalTime PostgresReader::due() const {
   const milliseconds quiet =
       servers_->connection().notify ? options_.lease / 2 : options_.interval / 4;
-  return std::min(later(heard_, std::max(quiet, milliseconds{10})),
-                  later(proved_, kProofs * options_.lease));
+  LocalTime first = std::min(later(heard_, std::max(quiet, milliseconds{10})),
+                             later(proved_, kProofs * options_.lease));
+  for (const Tail& tail : tails_) {
+    if (tail.wanted && !tail.running) first = std::min(first, tail.begin_at);
+  }
+  return first;
 }
 
 asio::awaitable<bool> PostgresReader::serve() {
@@ -119,9 +138,7 @@ asio::awaitable<bool> PostgresReader::serve() {
   const bool well = co_await serve_tails();
   if (!well || closed_) co_return false;
   take_notifications();
-  const bool behind = std::any_of(tails_.begin(), tails_.end(), [](const Tail& tail) {
-    return (tail.wanted && !tail.running) || tail.reread || (tail.running && tail.behind);
-  });
+  const bool behind = std::any_of(tails_.begin(), tails_.end(), is_due);
   if (closed_ || behind) co_return !closed_;
   if (boot_now() >= due()) {
     look_everywhere();
@@ -158,27 +175,23 @@ asio::awaitable<bool> PostgresReader::connect() {
     co_return false;
   }
   if (servers_->connection().notify) {
-    std::vector<std::string> topic{servers_->connection().topic};
-    const PostgresAnswer channel =
-        co_await ask("SELECT " + servers_->named("channel") + "($1)", std::move(topic));
-    if (!channel.ok() || channel.rows() != 1) co_return false;
-    const std::string name(channel.text(0, 0));
-    const PostgresAnswer listens = co_await ask("LISTEN " + name, std::vector<std::string>());
-    if (!listens.ok()) co_return false;
     const PostgresAnswer bounded =
         co_await ask("SET tcp_user_timeout = " + std::to_string(options_.lease.count()),
                      std::vector<std::string>());
     if (!bounded.ok()) co_return false;
   }
   look_everywhere();
-  for (Tail& tail : tails_) tail.unsure = true;
+  for (Tail& tail : tails_) {
+    tail.unsure = true;
+    tail.listens = false;
+  }
   co_return true;
 }
 
 asio::awaitable<bool> PostgresReader::serve_tails() {
   for (Tail& tail : tails_) {
     bool well = true;
-    if (tail.wanted && !tail.running) well = co_await begin(tail);
+    if (tail.wanted && !tail.running && boot_now() >= tail.begin_at) well = co_await begin(tail);
     if (!well || closed_) co_return false;
     if (tail.reread) well = co_await answer(tail);
     if (!well || closed_) co_return false;
@@ -220,7 +233,9 @@ asio::awaitable<bool> PostgresReader::begin(Tail& tail) {
   std::vector<std::string> which{servers_->connection().topic, std::to_string(tail.log.value()),
                                  std::to_string(before.time_since_epoch().count())};
   const PostgresAnswer seen = co_await ask(
-      "SELECT id, next, low, (SELECT position FROM " + servers_->named("record") +
+      "SELECT id, next, coalesce((SELECT position FROM " + servers_->named("record") +
+          " r WHERE r.topic = l.topic AND r.log = l.log AND position >= l.low ORDER BY position"
+          " LIMIT 1), next), (SELECT position FROM " + servers_->named("record") +
           " r WHERE r.topic = l.topic AND r.log = l.log AND stamped <= $3"
           " ORDER BY position DESC LIMIT 1) FROM " +
           servers_->named("log") + " l WHERE topic = $1 AND log = $2",
@@ -233,7 +248,8 @@ asio::awaitable<bool> PostgresReader::begin(Tail& tail) {
     gone.outcome = PostgresOutcome::other_logs;
     gone.trouble = "the logs of the topic are gone; a process that starts makes them anew";
     report(gone);
-    co_return false;
+    tail.begin_at = later(boot_now(), std::max(options_.lease / 2, kPostgresRetry));
+    co_return true;
   }
   start_tail(tail, row, seen.is_null(0, 3) ? std::nullopt : std::optional(seen.number(0, 3)));
   co_return true;
@@ -251,13 +267,26 @@ void PostgresReader::start_tail(Tail& tail, const Row& row, std::optional<std::i
   servers_->id_of(tail.log) = tail.id = row.id;
   tail.last = {};
   tail.running = tail.behind = true;
-  tail.unsure = tail.at_end = false;
+  tail.unsure = tail.at_end = tail.listens = false;
   emit(TailStarted{tail.log, tail.next, row.next, below});
+}
+
+// Before it looks, so that it misses nothing in between.
+asio::awaitable<bool> PostgresReader::listen(Tail& tail) {
+  const std::uint64_t turn = tail.turn;
+  const PostgresAnswer listens =
+      co_await ask("LISTEN " + channel_of(tail.id), std::vector<std::string>());
+  if (listens.ok() && turn == tail.turn) tail.listens = true;
+  co_return listens.ok();
 }
 
 // From the record that was delivered last, if it may stand there no more; else from the next one.
 asio::awaitable<bool> PostgresReader::look(Tail& tail) {
   const std::uint64_t turn = tail.turn;
+  if (servers_->connection().notify && !tail.listens) {
+    const bool listens = co_await listen(tail);
+    if (!listens || closed_ || turn != tail.turn) co_return listens;
+  }
   const bool again = tail.unsure && tail.last.position >= 0;
   const std::int64_t from = again ? tail.last.position : tail.next;
   tail.behind = false;
@@ -310,6 +339,7 @@ void PostgresReader::take(Tail& tail, const PostgresAnswer& answer, const Row& r
     first = 1;
   }
   tail.unsure = false;
+  if (first < count && tail.at_end) note_unheard();
   for (int one = first; one < count; ++one) {
     const std::int64_t position = answer.number(one, 3);
     if (position != tail.next) return lose(tail, GapReason::out_of_range);
@@ -329,19 +359,32 @@ void PostgresReader::take_notifications() {
   while (!closed_) {
     const auto text = client_.next_notification();
     if (!text) return;
-    heard_ = boot_now();
     take_notification(*text);
   }
 }
 
+// Behind some proxies of connections.
+void PostgresReader::note_unheard() {
+  constexpr int kMany = 5;
+  if (!servers_->connection().notify || ++unheard_ < kMany) return;
+  servers_->reports().report("listener", 0, Severity::warning,
+                             "records come, and no notification of them; behind PgBouncer in "
+                             "transaction mode add notify=off to the address",
+                             boot_now());
+}
+
 // "LOG POSITION STAMPED VALUE", or without the value.
-void PostgresReader::take_notification(std::string_view text) {
+void PostgresReader::take_notification(const PostgresNotification& notification) {
+  std::string_view text = notification.text;
   const auto log = take_number(text);
   const auto position = take_number(text);
   const auto stamped = take_number(text);
   if (!log || !position || !stamped || *log >= static_cast<std::int64_t>(tails_.size())) return;
   Tail& tail = tails_[static_cast<std::size_t>(*log)];
-  if (!tail.running || *position < tail.next) return;
+  if (!tail.running || !tail.listens || notification.channel != channel_of(tail.id)) return;
+  heard_ = boot_now();
+  unheard_ = 0;
+  if (*position < tail.next) return;
   if (tail.behind || tail.unsure || *position > tail.next || text.empty()) {
     tail.behind = true;
     return;

@@ -56,6 +56,8 @@ class PostgresReader final : public LedgerReader,
     bool behind = false;    ///< there may be more
     bool unsure = false;    ///< what was read last may not stand where it was read
     bool at_end = false;    ///< that it has read all was said
+    bool listens = false;   ///< on this connection
+    LocalTime begin_at = kLongAgo;  ///< not before
     std::uint64_t turn = 0;  ///< counts starts: what was begun before one is void
     std::string id;
     std::int64_t next = 0;
@@ -76,6 +78,7 @@ class PostgresReader final : public LedgerReader,
   [[nodiscard]] boost::asio::awaitable<bool> serve_tails();
   [[nodiscard]] boost::asio::awaitable<bool> begin(Tail& tail);
   [[nodiscard]] boost::asio::awaitable<std::optional<BrokerTime>> old_enough(const Tail& tail);
+  [[nodiscard]] boost::asio::awaitable<bool> listen(Tail& tail);
   [[nodiscard]] boost::asio::awaitable<bool> look(Tail& tail);
   [[nodiscard]] boost::asio::awaitable<bool> answer(Tail& tail);
   [[nodiscard]] boost::asio::awaitable<PostgresAnswer> ask(std::string statement,
@@ -83,7 +86,9 @@ class PostgresReader final : public LedgerReader,
   void start_tail(Tail& tail, const Row& row, std::optional<std::int64_t> old);
   void take(Tail& tail, const PostgresAnswer& answer, const Row& row);
   void take_notifications();
-  void take_notification(std::string_view text);
+  void take_notification(const PostgresNotification& notification);
+  [[nodiscard]] static bool is_due(const Tail& tail);
+  void note_unheard();
   void deliver(Tail& tail, std::int64_t position, std::int64_t stamped, std::string value);
   /// Emits a gap if that is not the log that was read.
   [[nodiscard]] bool is_same(Tail& tail, const Row& row);
@@ -102,6 +107,7 @@ class PostgresReader final : public LedgerReader,
   Happened happened_;
   std::vector<Tail> tails_;
   std::string trouble_;
+  int unheard_ = 0;  ///< times that there was something new, and no notification
   LocalTime heard_ = kLongAgo;   ///< when something came by itself, or was looked for
   LocalTime proved_ = kLongAgo;  ///< when these were known to be the same logs
   bool closed_ = false;

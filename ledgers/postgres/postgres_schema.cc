@@ -15,6 +15,7 @@ constexpr std::string_view kHead =
 )sql";
 
 constexpr std::string_view kBody = R"sql(SET LOCAL client_min_messages = warning;
+SET LOCAL lock_timeout = '4s';
 SELECT pg_advisory_xact_lock(hashtext('neliroute schema @'));
 CREATE SCHEMA IF NOT EXISTS @;
 
@@ -39,11 +40,10 @@ CREATE TABLE IF NOT EXISTS @.record (
   PRIMARY KEY (topic, log, position)
 );
 
-CREATE OR REPLACE FUNCTION @.channel(p_topic text) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$ SELECT 'neliroute_' || md5('@/' || p_topic) $$;
-
 -- The row's lock is held until the records can be read: so they appear in the order of their
--- positions. p_plain: the values are ASCII, and listeners may be told them.
+-- positions. p_plain: the values are ASCII, and listeners may be told them. Anybody may listen and
+-- notify: the channel's name is the log's id, which only who may read the log knows. Stamps do not
+-- fall, but after a clock was far ahead.
 CREATE OR REPLACE FUNCTION @.append(p_topic text, p_log int, p_id uuid, p_kept bigint,
                                     p_wait int, p_values bytea[], p_plain boolean)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -53,28 +53,35 @@ DECLARE
   v_low bigint;
   v_stamped bigint;
   v_kept bigint;
+  v_now bigint;
   v_text text;
 BEGIN
   PERFORM set_config('lock_timeout', p_wait || 'ms', true);
   IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
-  UPDATE @.log
-     SET next = next + v_count, kept = greatest(kept, p_kept),
-         stamped = greatest(stamped, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
-   WHERE topic = p_topic AND log = p_log AND id = p_id
-   RETURNING next - v_count, low, stamped, kept INTO v_first, v_low, v_stamped, v_kept;
+  SELECT stamped INTO v_stamped FROM @.log
+   WHERE topic = p_topic AND log = p_log AND id = p_id FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'log % of % is gone, or another one is in its place', p_log, p_topic
       USING ERRCODE = 'NR001';
   END IF;
+  v_now := floor(extract(epoch FROM clock_timestamp()) * 1000);
+  IF v_stamped < v_now OR v_stamped > v_now + 1000 THEN
+    v_stamped := v_now;
+  END IF;
+  UPDATE @.log
+     SET next = next + v_count, stamped = v_stamped,
+         kept = greatest(kept, least(p_kept, 604800000))
+   WHERE topic = p_topic AND log = p_log
+   RETURNING next - v_count, low, kept INTO v_first, v_low, v_kept;
   FOR i IN 1..v_count LOOP
     INSERT INTO @.record VALUES (p_topic, p_log, v_first + i - 1, v_stamped, p_values[i]);
     v_text := p_log || ' ' || (v_first + i - 1) || ' ' || v_stamped;
     IF p_plain AND octet_length(p_values[i]) < 7900 THEN
       v_text := v_text || ' ' || convert_from(p_values[i], 'UTF8');
     END IF;
-    PERFORM pg_notify(@.channel(p_topic), v_text);
+    PERFORM pg_notify('neliroute_' || replace(p_id::text, '-', ''), v_text);
   END LOOP;
   IF v_first / 256 < (v_first + v_count) / 256 THEN
     PERFORM @.expire(p_topic, p_log, v_low, v_stamped - v_kept);
@@ -82,22 +89,20 @@ BEGIN
   RETURN v_first;
 END $$;
 
--- At most 1,024 at a time, which is more than came since the last time.
+-- Of the 1,024 that are the oldest, which is more than came since the last time: all up to the last
+-- one that is too old.
 CREATE OR REPLACE FUNCTION @.expire(p_topic text, p_log int, p_low bigint, p_before bigint)
 RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_low bigint;
 BEGIN
-  WITH old AS (
-    SELECT position FROM @.record
-     WHERE topic = p_topic AND log = p_log AND position >= p_low AND position < p_low + 1024
-       AND stamped < p_before
-  ), gone AS (
-    DELETE FROM @.record USING old
-     WHERE topic = p_topic AND log = p_log AND record.position = old.position
-     RETURNING record.position
-  ) SELECT max(position) + 1 INTO v_low FROM gone;
+  SELECT max(position) + 1 INTO v_low FROM (
+    SELECT position, stamped FROM @.record
+     WHERE topic = p_topic AND log = p_log AND position >= p_low ORDER BY position LIMIT 1024
+  ) oldest WHERE stamped < p_before;
   IF v_low IS NOT NULL THEN
+    DELETE FROM @.record
+     WHERE topic = p_topic AND log = p_log AND position >= p_low AND position < v_low;
     UPDATE @.log SET low = v_low WHERE topic = p_topic AND log = p_log;
   END IF;
 END $$;
@@ -105,6 +110,10 @@ END $$;
 CREATE OR REPLACE FUNCTION @.make_logs(p_topic text, p_logs int) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  IF p_logs NOT BETWEEN 1 AND 1024 THEN
+    RAISE EXCEPTION 'a topic has 1 to 1024 logs, not %', p_logs;
+  END IF;
+  PERFORM set_config('lock_timeout', '4s', true);
   PERFORM pg_advisory_xact_lock(hashtext('neliroute logs @/' || p_topic));
   IF NOT EXISTS (SELECT FROM @.log WHERE topic = p_topic) THEN
     INSERT INTO @.log (topic, log) SELECT p_topic, generate_series(0, p_logs - 1);
@@ -126,6 +135,17 @@ REVOKE ALL ON FUNCTION @.append(text, int, uuid, bigint, int, bytea[], boolean) 
 REVOKE ALL ON FUNCTION @.expire(text, int, bigint, bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION @.make_logs(text, int) FROM PUBLIC;
 REVOKE ALL ON FUNCTION @.standbys() FROM PUBLIC;
+
+-- A table of somebody else's might have triggers, which the functions would run as their owner.
+DO $$ BEGIN
+  IF EXISTS (SELECT FROM pg_class WHERE relnamespace = '@'::regnamespace
+               AND relowner <> current_user::regrole)
+     OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = '@'::regnamespace
+                  AND proowner <> current_user::regrole) THEN
+    RAISE EXCEPTION 'schema @ has objects of another user; run this as their owner, or choose '
+      'another schema';
+  END IF;
+END $$;
 )sql";
 
 std::string within(std::string_view text, std::string_view schema) {

@@ -31,6 +31,11 @@ void append_bytes(std::string& array, const std::string& value) {
   array += '"';
 }
 
+bool is_refusal(const PostgresAnswer& answer) {
+  return answer.outcome == PostgresOutcome::denied ||
+         answer.outcome == PostgresOutcome::missing;
+}
+
 bool is_plain(const std::string& value) {
   return std::all_of(value.begin(), value.end(),
                      [](char one) { return one >= ' ' && one <= '~'; });
@@ -45,7 +50,8 @@ PostgresWriter::PostgresWriter(asio::any_io_executor strand,
       pause_(strand_),
       queue_(strand_),
       servers_(std::move(servers)),
-      client_(strand_, servers_),
+      // A commit may be slow although its server is well, and the reader asks, too.
+      client_(strand_, servers_, /*patient=*/1),
       options_(options) {}
 
 void PostgresWriter::start(Written written, Refused refused, Doubted doubted) {
@@ -79,7 +85,9 @@ void PostgresWriter::close() {
 void PostgresWriter::report(const PostgresAnswer& answer) {
   if (closed_) return;
   servers_->reports().report(kWriter, static_cast<int>(answer.outcome), Severity::error,
-                             "a record cannot be written (" + answer.trouble + "); trying again",
+                             "a record cannot be written (" + answer.trouble + ")" +
+                                 (is_refusal(answer) ? "; `neliroute schema` prints the GRANTs"
+                                                     : "; trying again"),
                              boot_now());
 }
 
@@ -146,7 +154,8 @@ asio::awaitable<void> PostgresWriter::append() {
   const std::vector<std::uint64_t> numbers = batch(values, plain);
   std::vector<std::string> parameters{
       servers_->connection().topic, std::to_string(log.value()), servers_->id_of(log),
-      std::to_string(options_.kept.count()), std::to_string(patience.count()), std::move(values),
+      std::to_string(options_.kept.count()), std::to_string(patience.count() * 3 / 4),
+      std::move(values),
       plain ? "t" : "f"};
   const PostgresAnswer answer =
       co_await client_.ask("SELECT " + servers_->named("append") + "($1, $2, $3, $4, $5, $6, $7)",
@@ -175,9 +184,7 @@ void PostgresWriter::take(const std::vector<std::uint64_t>& numbers,
   const auto doubted = doubted_;
   if (answer.outcome == PostgresOutcome::other_logs && doubted) doubted();
   const auto refused = refused_;
-  const bool is_final =
-      answer.outcome == PostgresOutcome::denied || answer.outcome == PostgresOutcome::missing;
-  if (is_final && !ever_stored_ && refused && !std::exchange(ever_refused_, true)) {
+  if (is_refusal(answer) && !ever_stored_ && refused && !std::exchange(ever_refused_, true)) {
     refused({Errc::ledger_refused, "PostgreSQL refuses what this process writes: " +
                                        answer.trouble + "; `neliroute schema` prints the GRANTs"});
   }

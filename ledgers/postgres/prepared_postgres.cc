@@ -62,7 +62,7 @@ class Preparation {
         needs_(needs),
         waiting_(std::move(waiting)),
         servers_(std::make_shared<PostgresServers>(connection)),
-        client_(io_.get_executor(), servers_),
+        client_(io_.get_executor(), servers_, /*patient=*/0),
         deadline_(later(boot_now(), connection.timeout)) {}
   ~Preparation() { client_.close(); }
   Preparation(const Preparation&) = delete;
@@ -115,7 +115,8 @@ Error Preparation::error_of(const PostgresAnswer& answer) const {
   switch (answer.outcome) {
     case PostgresOutcome::denied:
       return cannot(Errc::ledger_refused,
-                    answer.trouble + "; `neliroute schema` prints the GRANTs that are needed");
+                    answer.trouble + "; give a password by PGPASSFILE, or rights by the GRANTs "
+                                     "that `neliroute schema` prints");
     case PostgresOutcome::missing:
       return cannot(Errc::ledger_unfit,
                     answer.trouble + "; make the schema by `neliroute schema | psql`, or add "

@@ -57,7 +57,7 @@ class Texts(unittest.TestCase):
     def test_help_has_options_to_look_for(self):
         self.assertEqual(headings(), {
             "Commands": ["demo", "broker", "run", "route", "watch", "gateway", "audit", "slot",
-                         "completion", "man"],
+                         "schema", "completion", "man"],
             "Commands for operators, with an assigner": [
                 "cordon", "uncordon", "weight", "pin", "unpin", "pause-moves", "resume-moves",
                 "overrides"]})

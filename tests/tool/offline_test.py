@@ -13,7 +13,7 @@ from case import run_raw
 from harness import children, process
 
 COMMANDS = ("demo", "broker", "run", "gateway", "route", "watch", "audit", "slot",
-            "completion", "man")
+            "schema", "completion", "man")
 # Parts of the design that come later: a help that names them would promise too much.
 NOT_YET = r"\b(doctor|plan)\b"
 RUN = ("run", "--endpoint", "127.0.0.1:7001")

@@ -68,6 +68,49 @@ TEST(LedgerAddressTest, EtcdWithTlsMayNameFiles) {
   EXPECT_FALSE(std::get<EtcdConnection>(*ledger_address("etcd://a:1/shop", {})).tls);
 }
 
+PostgresConnection on_postgres(std::string_view ledger) {
+  const auto address = ledger_address(ledger, {});
+  EXPECT_TRUE(address) << (address ? "" : address.error().message());
+  return address ? std::get<PostgresConnection>(*address) : PostgresConnection{};
+}
+
+TEST(LedgerAddressTest, PostgresIsAnUriOfLibpqWithSomeParametersOfOurs) {
+  const PostgresConnection found = on_postgres(
+      "postgres://ann@a:1,b:2/shop?topic=t&sslmode=require&schema=s&create=1&notify=off"
+      "&assume=durable");
+  EXPECT_EQ(found.uri, "postgres://ann@a:1,b:2/shop?sslmode=require");
+  EXPECT_EQ(found.topic, "t");
+  EXPECT_EQ(found.schema, "s");
+  EXPECT_TRUE(found.create);
+  EXPECT_FALSE(found.notify);
+  EXPECT_TRUE(found.assume_durable);
+  EXPECT_EQ(found.shown, "postgres://a,b:1,2/shop?topic=t&schema=s");
+  const PostgresConnection plain = on_postgres("postgresql://");
+  EXPECT_EQ(plain.topic, "neliroute");
+  EXPECT_EQ(plain.schema, "neliroute");
+  EXPECT_FALSE(plain.create);
+  EXPECT_TRUE(plain.notify);
+  EXPECT_FALSE(plain.assume_durable);
+  EXPECT_TRUE(positions_are_dense(LedgerAddress{plain}));
+}
+
+TEST(LedgerAddressTest, OfPostgresNoSecretIsShown) {
+  const PostgresConnection found =
+      on_postgres("postgres://ann:heim@a/shop?password=heim&topic=t");
+  EXPECT_EQ(found.shown, "postgres://a/shop?topic=t");
+  for (const char* one : {"postgres://ann:heim@a:x/shop", "postgres://ann:heim@a/s?topic=t/u",
+                          "postgres://a/shop?password=heim&nosuch=1",
+                          "postgres://ann:heim@a/s?password=heim&schema=A",
+                          "postgres://ann:heim@[a/s", "postgres://ann:%heim@a/s",
+                          "postgres://ann:1/heim@a/s", "postgres://ann:heim/x@a/s",
+                          "postgres://ann:x@heim@a/s", "postgres://ann:heim?x@a/s",
+                          "postgres://ann:heim@a:x/s"}) {
+    const std::string why = why_not(one);
+    EXPECT_NE(why, "") << one;
+    EXPECT_EQ(why.find("heim"), std::string::npos) << why;
+  }
+}
+
 TEST(LedgerAddressTest, NoSecretIsShown) {
   ASSERT_EQ(setenv("NELIROUTE_ETCD_PASSWORD", "geheim", 1), 0);
   const auto address = ledger_address("etcd://ann@a:1/shop", {});
@@ -126,6 +169,20 @@ TEST(LedgerAddressTest, WhatIsWrongIsNamedWithWhatIsExpected) {
   }
 }
 
+TEST(LedgerAddressTest, WhatIsWrongInAnAddressOfPostgresIsNamed) {
+  for (const auto& [query, expected] :
+       {std::pair{"topic=t/u", "\"t/u\" is no name of a topic"},
+        {"schema=A", "\"A\" is no name of a schema"},
+        {"create=yes", "expected create=1 or 0, not \"yes\""},
+        {"notify=1", "expected notify=on or off"},
+        {"assume=", "expected assume=durable or nothing"},
+        {"nosuch=1", "expected an address of libpq"}}) {
+    const std::string why = why_not("postgres://a/d?" + std::string(query));
+    EXPECT_NE(why.find(expected), std::string::npos) << query << ": " << why;
+    EXPECT_EQ(why.find("`ledger` \"postgres://...\": "), 0U) << why;
+  }
+}
+
 TEST(LedgerAddressTest, TwoPlacesAreOneTooMany) {
   KafkaConnection rest;
   rest.brokers = "b:1";
@@ -137,6 +194,10 @@ TEST(LedgerAddressTest, TwoPlacesAreOneTooMany) {
   rest = {};
   rest.properties["ssl.ca.location"] = "/ca";
   EXPECT_NE(why_not("etcd://a:1/t", rest).find("`kafka.properties`"), std::string::npos);
+  EXPECT_NE(why_not("postgres://a/d", rest).find("`kafka.properties`"), std::string::npos);
+  rest = {};
+  rest.topic = "u";
+  EXPECT_NE(why_not("postgres://a/d", rest).find("`kafka.topic`"), std::string::npos);
 }
 
 }  // namespace

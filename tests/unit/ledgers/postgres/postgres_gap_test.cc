@@ -109,7 +109,8 @@ TEST_F(PostgresGapTest, NoneWhereTheLastRecordIsNotKept) {
 TEST_F(PostgresGapTest, NoneWhereSomebodyNotifiesNonsense) {
   read_three();
   const auto channel =
-      topic_.server().query("SELECT neliroute.channel(topic) FROM neliroute.log" + topic_.where());
+      topic_.server().query("SELECT 'neliroute_' || replace(id::text, '-', '') FROM neliroute.log" +
+                            topic_.where());
   for (const char* text : {"", "x", "0", "0 1", "0 1 x y", "7 3 1 x", "-1 3 1 x", "0 -3 1 x",
                            "0 99 1 x", "0 1 1 x", "99999999999999999999 1 1 x",
                            "0 99999999999999999999 1 x"}) {
@@ -118,6 +119,24 @@ TEST_F(PostgresGapTest, NoneWhereSomebodyNotifiesNonsense) {
   PostgresTopic::write_and_read(driver_, 4);
   EXPECT_EQ(driver_.seen().received[0].size(), 4U);
   EXPECT_TRUE(driver_.seen().gaps.empty());
+}
+
+TEST_F(PostgresGapTest, NoneWhereAnotherLogNotifies) {
+  read_three();
+  PostgresTopic other;
+  for (int i = 0; i < 6; ++i) other.append("ARRAY['x'::bytea]");
+  PostgresTopic::write_and_read(driver_, 4);
+  EXPECT_EQ(driver_.seen().received[0].size(), 4U);
+}
+
+TEST_F(PostgresGapTest, AllRecordsDeletedAreReadFromTheEnd) {
+  read_three();
+  topic_.server().query("DELETE FROM neliroute.record" + topic_.where());
+  LedgerDriver newcomer;
+  topic_.open_and_read(newcomer, PostgresTopic::options());
+  EXPECT_EQ(newcomer.seen().started.at(0).start, 3);
+  EXPECT_EQ(newcomer.seen().started.at(0).below, Below::expired);
+  EXPECT_EQ(newcomer.seen().started.size(), 1U);
 }
 
 TEST_F(PostgresGapTest, ARecordOfAnyBytesIsReadAsItIs) {

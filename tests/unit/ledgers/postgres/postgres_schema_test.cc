@@ -44,15 +44,48 @@ TEST_F(PostgresSchemaTest, ManyMayMakeItAtOnce) {
   EXPECT_EQ(number("SELECT count(*) FROM at_once.log"), 0);
 }
 
-TEST_F(PostgresSchemaTest, PositionsAreDenseAndStampsNeverFall) {
+TEST_F(PostgresSchemaTest, PositionsAreDenseAndStampsDoNotFallWhereClocksDifferALittle) {
   EXPECT_EQ(topic_.append("ARRAY['a'::bytea, 'b'::bytea]"), 0);
-  topic_.server().query("UPDATE neliroute.log SET stamped = stamped + 3600000" +
-                        topic_.where(Log{0}));
+  const std::string set_ahead = "UPDATE neliroute.log SET stamped = stamped + ";
+  topic_.server().query(set_ahead + "900" + topic_.where(Log{0}));
   const std::int64_t ahead = number(of_log("stamped"));
   EXPECT_EQ(topic_.append("ARRAY['c'::bytea]"), 2);
-  EXPECT_EQ(number("SELECT stamped FROM neliroute.record" + topic_.where() +
-                   " AND position = 2"), ahead)
-      << "a clock that was ahead, as after a failover";
+  EXPECT_EQ(number(of_log("stamped")), ahead) << "as after a failover";
+  topic_.server().query(set_ahead + "3600000" + topic_.where(Log{0}));
+  EXPECT_EQ(topic_.append("ARRAY['d'::bytea]"), 3);
+  EXPECT_LT(number(of_log("stamped")), ahead + 1'800'000)
+      << "or time would stand still for an hour, and nobody be found dead";
+}
+
+TEST_F(PostgresSchemaTest, WhatIsBelowARecordThatIsTooOldGoesWithIt) {
+  topic_.append("array_fill('x'::bytea, ARRAY[10])");
+  topic_.server().query("UPDATE neliroute.record SET stamped = stamped - 700000" + topic_.where() +
+                        " AND position = 7");
+  topic_.append("array_fill('x'::bytea, ARRAY[255])");
+  EXPECT_EQ(number(of_log("low")), 8) << "a clock was ahead before it";
+  EXPECT_EQ(kept_records(), 257);
+}
+
+TEST_F(PostgresSchemaTest, AHoleEndsNoRetention) {
+  topic_.append("array_fill('x'::bytea, ARRAY[2000])");
+  topic_.server().query("DELETE FROM neliroute.record" + topic_.where() + " AND position < 1990; "
+                        "UPDATE neliroute.record SET stamped = stamped - 700000" + topic_.where());
+  topic_.append("array_fill('x'::bytea, ARRAY[255])");
+  EXPECT_EQ(number(of_log("low")), 2000);
+}
+
+TEST_F(PostgresSchemaTest, NobodyAsksForRecordsToBeKeptForEver) {
+  topic_.append("ARRAY['a'::bytea]", milliseconds{9'000'000'000'000'000});
+  EXPECT_EQ(number(of_log("kept")), 7 * 86'400'000);
+}
+
+TEST_F(PostgresSchemaTest, ObjectsOfAnotherUserAreNotTrusted) {
+  const auto rows = topic_.server().query(
+      "CREATE ROLE mallory; CREATE SCHEMA theirs AUTHORIZATION mallory; SET ROLE mallory; "
+      "CREATE TABLE theirs.log (topic text, log int); RESET ROLE; DO $make$ BEGIN EXECUTE $body$" +
+      postgres_schema_body("theirs") + "$body$; EXCEPTION WHEN raise_exception THEN NULL; END "
+      "$make$; SELECT to_regproc('theirs.append') IS NULL");
+  EXPECT_EQ(rows.at(0).at(0), "t");
 }
 
 TEST_F(PostgresSchemaTest, WhatIsOlderThanTheLongestTimeAskedForGoes) {
