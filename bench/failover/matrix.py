@@ -8,6 +8,8 @@
     bench/failover/matrix.py --cells large        60 processes; 65,536 partitions
     bench/failover/matrix.py --cells planned      leaves, joins and rolling restarts of a group and
                                                   where a member assigns, beside what claims take
+    bench/failover/matrix.py --cells ledgers      a member assigns on Kafka, an etcd, a PostgreSQL:
+                                                  one server each, with its own settings
     bench/failover/matrix.py --cells quick        one of each event in both modes, for a look
 
 Heartbeat = session/10, interval = session/5. Where a member assigns, the broker has no setting of
@@ -38,10 +40,13 @@ from idle_assigner import WAYS, IdleAssigner  # noqa: E402
 from harness import deps  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import tool_path  # noqa: E402
+from harness.stores.etcd_cluster import EtcdCluster  # noqa: E402
+from harness.stores.postgres_cluster import PostgresCluster  # noqa: E402
 
 NETWORK = "10.78"
 HUB = f"{NETWORK}.0.1"
 VERSIONS = {"consumer": "4.1.1", "classic": "3.9.1", "assigner": "4.1.1", "assigner-3.9": "3.9.1"}
+STORES = {"etcd": EtcdCluster, "postgres": PostgresCluster}  # in place of Kafka
 MODES = ("non_exclusive", "exclusive")
 SESSIONS = [("consumer", ms) for ms in (300, 500, 1000, 3000)] + [("classic", 3000)]
 HARD = [("consumer", 500), ("classic", 3000)]  # where everything is done
@@ -93,7 +98,7 @@ class Cell:
 
 def assigned(protocol):
     """Whether a member assigns, and no group of Kafka's."""
-    return protocol.startswith("assigner")
+    return protocol.startswith("assigner") or protocol in STORES
 
 
 def seat_cells():
@@ -107,6 +112,14 @@ def planned_cells():
     """Planned moves of each source of assignments, beside what a claim takes to be read back."""
     return [Cell(protocol, 500, mode, *LARGE, leaves=10, rollings=2, metered=True)
             for protocol in ("consumer", "assigner", "assigner-3.9") for mode in MODES]
+
+
+def ledger_cells():
+    """The same on each ledger."""
+    return [Cell(protocol, session_ms, mode, *LARGE, kills=20, stops=5, leaves=5, rollings=1,
+                 hangs=5)
+            for session_ms in (500, 3000) for mode in MODES
+            for protocol in ("assigner", *STORES)]
 
 
 def large_cells():
@@ -131,6 +144,8 @@ def cells(which):
     """The cells of a run; those of one broker follow each other."""
     if which == "assigner":
         return assigner_cells()
+    if which == "ledgers":
+        return ledger_cells()
     if which == "large":
         return large_cells()
     if which == "seat":
@@ -170,7 +185,9 @@ def with_counts(found, counts):
 
 
 def broker(protocol, session_ms, hosts=()):
-    """A broker for these cells."""
+    """A broker for these cells, or another store."""
+    if protocol in STORES:
+        return STORES[protocol]()
     if assigned(protocol):
         return KafkaBroker(VERSIONS[protocol], session_ms=None, hosts=hosts)
     return KafkaBroker(VERSIONS[protocol], session_ms=session_ms, heartbeat_ms=session_ms // 10,
@@ -257,8 +274,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", default="headline",
-                        choices=("headline", "assigner", "seat", "large", "planned", "all",
-                                 "quick"))
+                        choices=("headline", "assigner", "seat", "large", "planned", "ledgers",
+                                 "all", "quick"))
     for event in EVENTS:
         parser.add_argument(f"--{event}", type=int, metavar="N",
                             help="that many, in the cells that have any; 0 leaves them out")
@@ -266,12 +283,12 @@ def main():
     options = parser.parse_args()
     wanted = with_counts(cells(options.cells), vars(options))
     tool_path()
-    for protocol in {cell.protocol for cell in wanted}:
-        deps.admin_classes(VERSIONS[protocol])  # from inside there is no way out to the world
+    kafkas = {VERSIONS[cell.protocol] for cell in wanted if cell.protocol in VERSIONS}
+    for version in kafkas:
+        deps.admin_classes(version)  # from inside there is no way out to the world
     if any(cell.needs_links for cell in wanted):
         network.enter()
-    context = machine.context(kafka=sorted({VERSIONS[cell.protocol]
-                                                         for cell in wanted}))
+    context = machine.context(kafka=sorted(kafkas))
     result = {**context, "slots": SLOTS, "cells": []}
 
     def keep(row):

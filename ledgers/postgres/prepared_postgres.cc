@@ -115,8 +115,8 @@ Error Preparation::error_of(const PostgresAnswer& answer) const {
   switch (answer.outcome) {
     case PostgresOutcome::denied:
       return cannot(Errc::ledger_refused,
-                    answer.trouble + "; give a password by PGPASSFILE, or rights by the GRANTs "
-                                     "that `neliroute schema` prints");
+                    answer.trouble + "; give a password by PGPASSFILE, or rights: `neliroute "
+                                     "schema` prints the GRANTs");
     case PostgresOutcome::missing:
       return cannot(Errc::ledger_unfit,
                     answer.trouble + "; make the schema by `neliroute schema | psql`, or add "

@@ -20,33 +20,7 @@ PARTITIONS = 32
 LONGEST_S = 20.0 * case.SLOW
 
 
-class EtcdCase(case.KafkaCase):
-    """What the tests of several clusters share."""
-
-    def live_without_writes(self, begin, end, says=()):
-        """While etcd takes no writes exclusive owners stop, and the others serve on. `says`: what
-        each of them tells meanwhile."""
-        calm = self.fleet(PARTITIONS, topic="calm")
-        strict = self.fleet(PARTITIONS, topic="strict", mode="exclusive")
-        for fleet in (calm, strict):
-            self.start_rested(fleet, 2)
-        since = boot_now()
-        begin()
-        wait_until(lambda: len(strict.unled()) == PARTITIONS, 30,
-                   lambda: f"nobody leads\n{strict.describe()}")
-        for owner in [*calm.owners, *strict.owners]:
-            wait_until(lambda owner=owner: all(one in owner.error_tail(10_000) for one in says),
-                       20, lambda owner=owner: f"it says why\n{owner.error_tail(10_000)}")
-        self.assertEqual([], calm.unled())
-        end()
-        for fleet in (calm, strict):
-            fleet.rest()
-        strict.disturb(since, boot_now())
-        self.assert_clean(calm, since, boot_now())
-        self.assert_clean(strict, since, boot_now())
-
-
-class ThreeMembers(EtcdCase):
+class ThreeMembers(case.KafkaCase):
     """One of three servers may be lost, or two for a while."""
     brokers = 3
 
@@ -195,7 +169,7 @@ class OneMember(case.KafkaCase):
                 for partition, epoch in owner.leading.items()}
 
 
-class Quota(EtcdCase):
+class Quota(case.KafkaCase):
     """An etcd that is full takes no writes from anybody."""
     store_options = ("--quota-backend-bytes", str(8 << 20))
 

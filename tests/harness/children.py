@@ -109,9 +109,9 @@ def end_all(grace=2.0):
 
 
 def stop(pid):
-    """SIGSTOP, and waits until each thread has stopped: until then it goes on working."""
+    """SIGSTOP, and waits until each thread has stopped, or ended: until then it goes on working."""
     os.kill(pid, signal.SIGSTOP)
-    wait_until(lambda: all(_state(task) == "T" for task in Path(f"/proc/{pid}/task").iterdir()),
+    wait_until(lambda: all(_state(task) in "TZ" for task in Path(f"/proc/{pid}/task").iterdir()),
                20, f"process {pid} has stopped", poll=0.001)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from . import children, class_archive, deps, kafka_config
 from .kafka_admin import KafkaAdmin
+from .stores.cluster import Freezable
 
 
 _reserved = []  # files, each locked for a port that was given out here, until this process ends
@@ -55,7 +56,7 @@ def free_ports(count):
     return found
 
 
-class _Node:
+class _Node(Freezable):
     """One broker process and its files."""
 
     def __init__(self, folder, node_id, host, port, controller_port, data, env, prefix):

@@ -62,13 +62,13 @@ class Assigner(case.KafkaCase):
         self.assertEqual([], found, done)
         totals = rows[-1]
         self.note(f"audit: {totals}")
-        stamped = not case.protocol().on_etcd
+        stamped = case.protocol().stamped
         self.assertEqual((totals["processes"], totals["broker_time"]), (5, stamped), done)
         self.assertGreater(totals["assignments"], 0, done)
 
     def test_non_exclusive(self):
         fleet = self.owners()
-        if not case.protocol().on_etcd:
+        if case.protocol().on_kafka:
             self.assertEqual(len(self.kafka.admin.topic(self.topic())["leaders"]), 4)
         self.live_through_it(fleet)
 

@@ -13,11 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import checker  # noqa: E402
-from harness.children import boot_now  # noqa: E402
+from harness.children import boot_now, wait_until  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import Fleet, LineFile, run_tool  # noqa: E402
 from harness.shared_broker import SharedBroker  # noqa: E402
 from harness.stores.etcd_cluster import EtcdCluster  # noqa: E402
+from harness.stores.postgres_cluster import PostgresCluster  # noqa: E402
+
+STORES = {"etcd": EtcdCluster, "postgres": PostgresCluster}  # by protocol; of the others, Kafka
 
 # By how much Kafka's assignors exceed the least number of moves when one process joins or goes: not
 # at all where they were measured, so not at all here.
@@ -52,9 +55,14 @@ class Protocol:
         return self.name in ("consumer", "classic")
 
     @property
-    def on_etcd(self):
-        """Whether the store is no Kafka at all."""
-        return self.name == "etcd"
+    def on_kafka(self):
+        """Whether the store is Kafka."""
+        return self.name not in STORES
+
+    @property
+    def stamped(self):
+        """Whether records have the store's time."""
+        return self.name != "etcd"
 
 
 # With sanitizers a process is many times slower: then everything may last so much longer.
@@ -69,6 +77,8 @@ PROTOCOLS = {
                          {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
     "etcd": Protocol("etcd", "3.4", 500, 50,
                      {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
+    "postgres": Protocol("postgres", "15", 500, 50,
+                         {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
 } if SLOW == 1 else {
     "consumer": Protocol("consumer", "4.1.1", 3000, 300,
                          {"profile": "balanced", "assignment": "group"}),
@@ -78,6 +88,8 @@ PROTOCOLS = {
                          {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
     "etcd": Protocol("etcd", "3.4", 3000, 300,
                      {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
+    "postgres": Protocol("postgres", "15", 3000, 300,
+                         {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
 }
 
 
@@ -120,7 +132,7 @@ class _Loader(unittest.TestLoader):
 
     def getTestCaseNames(self, testCaseClass):
         names = super().getTestCaseNames(testCaseClass)
-        if not protocol().on_etcd:
+        if protocol().on_kafka:
             return names
         return [name for name in names
                 if not getattr(getattr(testCaseClass, name), "kafka_only", False)]
@@ -132,7 +144,7 @@ class KafkaCase(unittest.TestCase):
     security = None
     brokers = 1
     broker_properties = None
-    store_options = ()  # of etcd
+    store_options = ()  # of a store that is no Kafka
     store_tls = False
 
     @classmethod
@@ -142,9 +154,9 @@ class KafkaCase(unittest.TestCase):
         cls.addClassCleanup(cls._drop_folder)
         began = boot_now()
         shared = os.environ.get("NELIROUTE_TEST_BROKER")  # given to scripts that do it no harm
-        if speaks.on_etcd:
-            broker = EtcdCluster(cls.brokers, options=cls.store_options,
-                                 tls=cls.store_tls, keep_logs=cls.kept / "broker")
+        if not speaks.on_kafka:
+            broker = STORES[speaks.name](cls.brokers, options=cls.store_options,
+                                         tls=cls.store_tls, keep_logs=cls.kept / "broker")
         elif shared and SharedBroker.serves(speaks.session_ms, speaks.heartbeat_ms):
             broker = SharedBroker(shared, cls.kept / "broker")
         else:
@@ -153,7 +165,7 @@ class KafkaCase(unittest.TestCase):
                 brokers=cls.brokers, security=cls.security, properties=cls.broker_properties,
                 keep_logs=cls.kept / "broker")
         cls.kafka = cls.enterClassContext(broker)
-        store = "etcd" if speaks.on_etcd else "Kafka"
+        store = "Kafka" if speaks.on_kafka else speaks.name
         cls.note(f"{store} {cls.kafka.version} up in {boot_now() - began:.1f} s")
 
     @classmethod
@@ -196,6 +208,11 @@ class KafkaCase(unittest.TestCase):
         return self.enterContext(Fleet(self.kafka, folder, topic=topic, partitions=partitions,
                                        slots=slots, **{**protocol().options, **options}))
 
+    def pair(self, **options):
+        """A fleet in each mode."""
+        return [self.fleet(topic=f"{self.topic()}-{mode}".replace("_", "-"), mode=mode, **options)
+                for mode in ("non_exclusive", "exclusive")]
+
     def start_rested(self, fleet, count, **options):
         """Starts `count` owners at once and returns the assignment when they are at rest."""
         for _ in range(count):
@@ -213,6 +230,27 @@ class KafkaCase(unittest.TestCase):
     def kill(fleet):
         """The oldest dies."""
         fleet.live()[0].kill()
+
+    def live_without_writes(self, begin, end, says=()):
+        """While the store takes no writes exclusive owners stop, and the others serve on. `says`:
+        what each of them tells meanwhile."""
+        calm, strict = fleets = self.pair()
+        for fleet in fleets:
+            self.start_rested(fleet, 2)
+        since = boot_now()
+        begin()
+        wait_until(lambda: len(strict.unled()) == len(strict.partitions), 30,
+                   lambda: f"nobody leads\n{strict.describe()}")
+        for owner in [*calm.owners, *strict.owners]:
+            wait_until(lambda owner=owner: all(one in owner.error_tail(10_000) for one in says),
+                       20, lambda owner=owner: f"it says why\n{owner.error_tail(10_000)}")
+        self.assertEqual([], calm.unled())
+        end()
+        for fleet in fleets:
+            fleet.rest()
+        strict.disturb(since, boot_now())
+        for fleet in fleets:
+            self.assert_clean(fleet, since, boot_now())
 
     def assert_moves(self, what, before, after):
         """Moved == the least possible, by ASSIGNOR_EXCESS, and balanced; else it is printed whole.

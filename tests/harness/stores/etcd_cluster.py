@@ -7,16 +7,13 @@ over. Debian's, with its own timings.
 import base64
 import json
 import os
-import shutil
-import signal
 import ssl
 import subprocess
-import tempfile
 import urllib.request
-from pathlib import Path
 
 from .. import children, deps, kafka_config
 from ..kafka_broker import free_ports
+from .cluster import Cluster, Server
 
 
 def encoded(text):
@@ -29,17 +26,13 @@ def decoded(text):
     return base64.b64decode(text).decode()
 
 
-class _Member:
-    """One server and its files."""
+class _Member(Server):
+    """One of them, with a port for the others."""
 
     def __init__(self, folder, number, scheme):
-        self.name = f"m{number}"
+        port, self.peer_port = free_ports(2)
+        super().__init__(folder, f"m{number}", port)
         self.scheme = scheme
-        self.folder = folder / self.name
-        self.folder.mkdir()
-        self.host = "127.0.0.1"
-        self.port, self.peer_port = free_ports(2)
-        self.child = None
 
     @property
     def url(self):
@@ -51,49 +44,21 @@ class _Member:
         """For the other members."""
         return f"http://{self.host}:{self.peer_port}"
 
-    def freeze(self):
-        """SIGSTOP."""
-        children.stop(self.child.pid)
 
-    def thaw(self):
-        """SIGCONT."""
-        os.kill(self.child.pid, signal.SIGCONT)
-
-
-class EtcdCluster:
+class EtcdCluster(Cluster):
     """One or more members as one context manager; every way out of the block ends them."""
 
     version = "3.4"
 
     def __init__(self, members=1, *, options=(), tls=False, keep_logs=None):
         """`tls`: clients must have a certificate of its authority."""
-        self.folder = Path(tempfile.mkdtemp(prefix="neliroute-etcd-"))
+        super().__init__("neliroute-etcd-", keep_logs)
         self.tls = tls
         self.nodes = [_Member(self.folder, number + 1, "https" if tls else "http")
                       for number in range(members)]
         if tls:
             kafka_config.make_certificates(self.folder)
         self.options = list(options)
-        self.failed = False
-        self._keep_logs = keep_logs
-
-    def __enter__(self):
-        try:
-            self.start()
-        except BaseException:
-            self.failed = True
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, kind, error, trace):
-        self.failed = self.failed or (kind is not None and not issubclass(kind, SystemExit))
-        self.close()
-
-    @property
-    def admin(self):
-        """Itself: what KafkaBroker has a helper for."""
-        return self
 
     def place(self, topic):
         """The options by which a process finds the logs."""
@@ -151,17 +116,6 @@ class EtcdCluster:
             return False
         return True
 
-    def stop_node(self, node, grace=0):
-        """Ends one member and keeps its data; start() brings it back. grace=0 is a crash."""
-        children.end(node.child, grace)
-        node.child = None
-
-    def stop(self, grace=0):
-        """Ends all members."""
-        for node in self.nodes:
-            if node.child:
-                self.stop_node(node, grace)
-
     def call(self, path, body, node=None, timeout=5):
         """A request to the JSON gateway, and its answer."""
         node = node or next(node for node in self.nodes if node.child)
@@ -212,27 +166,3 @@ class EtcdCluster:
         """Drops all history but what stands now."""
         revision = self.call("/v3/kv/range", {"key": encoded("x")})["header"]["revision"]
         self.call("/v3/kv/compaction", {"revision": revision})
-
-    def log_tail(self, lines=20):
-        """The end of every member's log, for a failure's message."""
-        parts = []
-        for node in self.nodes:
-            path = node.folder / "log"
-            if path.exists():
-                text = path.read_text(encoding="utf-8", errors="replace").splitlines()
-                parts += [f"--- {path}", *text[-lines:]]
-        return "\n".join(parts)
-
-    def close(self):
-        """Ends everything."""
-        for node in self.nodes:
-            if node.child:
-                children.end(node.child, grace=0)
-                node.child = None
-        if self.failed and self._keep_logs:
-            target = Path(self._keep_logs)
-            target.mkdir(parents=True, exist_ok=True)
-            for node in self.nodes:
-                if (node.folder / "log").exists():
-                    shutil.copy(node.folder / "log", target / f"{node.name}.log")
-        shutil.rmtree(self.folder, ignore_errors=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from .. import children
 
 
-def _program(name):
+def program(name):
     """One of the server's programs, which Debian keeps off the PATH."""
     found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"),
                    key=lambda path: int(path.parts[-3]) if path.parts[-3].isdigit() else 0)
@@ -20,7 +20,7 @@ def _program(name):
     return path
 
 
-def _unprivileged():
+def unprivileged():
     """Whom to run it as, since it refuses root: options for Popen, and the ids."""
     if os.getuid() != 0:
         return {}, os.getuid(), os.getgid()
@@ -32,6 +32,36 @@ def _unprivileged():
         return ({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []},
                 user.pw_uid, user.pw_gid)
     raise RuntimeError("neither a user postgres nor nobody here: PostgreSQL refuses root")
+
+
+def run_program(name, *arguments, folder):
+    """Runs one of them to its end, unprivileged."""
+    done = subprocess.run([program(name), *arguments], cwd=folder, capture_output=True, text=True,
+                          timeout=120, check=False, **unprivileged()[0])
+    if done.returncode:
+        raise RuntimeError(f"{name}: {done.stdout}{done.stderr}")
+
+
+def make_data(data):
+    """What a server keeps, of a user postgres whom it trusts. Nothing of it is on a disk yet, since
+    no machine crashes here."""
+    run_program("initdb", "--pgdata", data, "--auth=trust", "--username=postgres",
+                "--encoding=UTF8", "--locale=C", "--no-sync", folder=data.parent)
+
+
+def psql(conninfo, sql, env=None, **options):
+    """The finished psql: what it prints are rows with a bar between their texts."""
+    return subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", conninfo, "-f", "-"],
+                          input=sql, capture_output=True, text=True, check=False,
+                          env={**os.environ, **(env or {})}, **{"timeout": 60, **options})
+
+
+def rows_of(conninfo, sql, **options):
+    """The rows, each a list of texts."""
+    done = psql(conninfo, sql, **options)
+    if done.returncode:
+        raise RuntimeError(f"{sql}: {done.stderr}")
+    return [line.split("|") for line in done.stdout.splitlines()]
 
 
 class Postgres:
@@ -51,19 +81,14 @@ class Postgres:
         return self
 
     def _start(self):
-        options, user, group = _unprivileged()
+        options, user, group = unprivileged()
         os.chown(self.folder, user, group)
         data, log = self.folder / "data", self.folder / "log"
-        made = subprocess.run(
-            [_program("initdb"), "--pgdata", data, "--auth=trust", "--username=postgres",
-             "--encoding=UTF8", "--locale=C", "--no-sync"],
-            cwd=self.folder, capture_output=True, text=True, timeout=120, check=False, **options)
-        if made.returncode:
-            raise RuntimeError(f"initdb: {made.stdout}{made.stderr}")
+        make_data(data)
         # No durability: nothing here outlives the machine, let alone the test.
         with open(log, "wb") as out:
             self._child = children.spawn(
-                [_program("postgres"), "-D", data, "-k", self.folder, "-c", "listen_addresses=",
+                [program("postgres"), "-D", data, "-k", self.folder, "-c", "listen_addresses=",
                  "-c", "fsync=off"], stdout=out, stderr=out, cwd=self.folder, **options)
         children.wait_until(self._answers, 60, lambda: f"PostgreSQL answers\n{log.read_text()}",
                             poll=0.1)
@@ -79,18 +104,11 @@ class Postgres:
             children.end(self._child)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _psql(self, sql):
-        return subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo,
-                               "-c", sql], capture_output=True, text=True, timeout=60, check=False)
-
     def _answers(self):
         if self._child.poll() is not None:
             raise RuntimeError(f"PostgreSQL ended\n{(self.folder / 'log').read_text()}")
-        return self._psql("SELECT 1").returncode == 0
+        return psql(self.conninfo, "SELECT 1").returncode == 0
 
     def query(self, sql):
         """The rows, each a list of texts."""
-        done = self._psql(sql)
-        if done.returncode:
-            raise RuntimeError(f"{sql}: {done.stderr}")
-        return [line.split("|") for line in done.stdout.splitlines()]
+        return rows_of(self.conninfo, sql)
