@@ -19,11 +19,15 @@ void AssignedCore::receive(const Received& event) {
   if (!fresh) return;
   note_progress(event.log, was_caught_up);
   if (event.log == Log{0}) known_.note_read(now_);
+  const Epoch seat = known_.seat.epoch();
   if (record != nullptr) {
     const bool history = progress.is_history(event.offset);
-    if (known_.read(event, *record, history, now_) && !history) note_record(event, *record);
+    const bool heeded = known_.read(event, *record, history, now_);
+    if (known_.seat.epoch() != seat) claims_.assigner_begins();
+    if (heeded && !history) note_record(event, *record);
   } else if (const auto* assignment = std::get_if<AssignmentRecord>(event.value)) {
     on_assignment(event, *assignment);
+    if (known_.seat.epoch() != seat) claims_.assigner_begins();
   }
   if (event.log == Log{0}) note_passed(event);
 }

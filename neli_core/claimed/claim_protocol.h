@@ -98,6 +98,8 @@ class ClaimProtocol final : public Core {
   void named_for_others(const PartitionRanges& partitions);
   /// The assigner says which logs it does not read.
   void assigner_reads(const PartitionRanges& unread);
+  /// Another one assigns, or the same one anew: it has named nobody yet.
+  void assigner_begins();
   /// When a record of its own was sent; nothing once that is longer ago than a lease.
   [[nodiscard]] std::optional<LocalTime> sent_at(std::uint64_t seq) const;
   [[nodiscard]] const LogProgress& progress(Log which) const { return log(which); }

@@ -105,6 +105,15 @@ void ClaimProtocol::assigner_reads(const PartitionRanges& unread) {
   }
 }
 
+// Who was named before has had no time that another assigner could have seen.
+void ClaimProtocol::assigner_begins() {
+  for (PartitionState& p : partitions_) {
+    if (p.own && p.own->another_named) {
+      p.own->another_named = flow_.mark(options_.serve_stale_beside);
+    }
+  }
+}
+
 void ClaimProtocol::on(const CloseRequested& event) {
   closing_.ask(event.until, now_);
   released_by_ = std::min(released_by_, event.released_by);

@@ -163,7 +163,7 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
   const auto lately = [&](Time until) {
     return until != 0 && until + plan_.stops_within() >= start;
   };
-  if (lately(node_stops_until_[node]) || refused_[part][node] == start) return true;
+  if (lately(node_stops_until_[node]) || stopped_by_store(node, part, start)) return true;
   const bool cut = lately(node_until_[node]) || lately(log_until_[plan_.log_of(part)]);
   if (!cut) return false;
   // It serves on, if it does not leave and nothing tells it to stop. What it reads late may be that
@@ -181,6 +181,19 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
     const bool of_lane = n % plan_.lanes == node % plan_.lanes;
     const Time stopped = node_stops_until_[n];
     if (n != node && of_lane && stopped != 0 && stopped + longest >= start) return true;
+  }
+  return false;
+}
+
+// A store refused what it served on. Who led beside it before stops as well once it reads that it
+// led: what it wrote until then may land for as long as it is cut off, and be read later.
+bool Oracle::stopped_by_store(std::uint8_t node, std::uint32_t part, Time start) const {
+  const Time refused = refused_[part][node];
+  if (refused == 0 || refused != ends_[part][node]) return false;
+  for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+    const bool stops = ends_[part][n] == start && since_[part][n] <= refused;
+    const Time read_by = std::max(node_until_[node], disturbed_until(n)) + plan_.known_by();
+    if (n == node ? start == refused : stops && start <= read_by) return true;
   }
   return false;
 }

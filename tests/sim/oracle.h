@@ -131,7 +131,7 @@ class Oracle {
       }
     }
   }
-  /// The assigner said that it reads nothing of the log.
+  /// The assigner said that it reads nothing of the log, or begins to assign.
   void unread(std::size_t lane, std::uint32_t log, Time now) { unread_[lane][log] = now; }
   /// A member named another process for it.
   void renamed(std::uint32_t part, Time now) { renamed_[part] = now; }
@@ -197,6 +197,7 @@ class Oracle {
     wrong(to);
   }
   [[nodiscard]] bool may_have_stopped(std::uint8_t node, std::uint32_t part, Time start) const;
+  [[nodiscard]] bool stopped_by_store(std::uint8_t node, std::uint32_t part, Time start) const;
   [[nodiscard]] Time unread(std::uint32_t part) const;
   [[nodiscard]] bool may_have_read_of_others(std::uint8_t node, std::uint32_t part,
                                              Time start) const;

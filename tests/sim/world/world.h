@@ -238,6 +238,9 @@ class World {
   // world_assigner.cc: a member assigns.
   void note_assignment(const AssignmentRecord& record);
   void note_unread(const Record& record);
+  void note_seat(const StoredRecord& stored, std::int64_t offset);
+  void note_assigner(const StoredRecord& stored, std::int64_t offset);
+  void look_for_seats();
   [[nodiscard]] bool names_others(const AssignmentRecord& record);
   [[nodiscard]] bool is_moving() const;
   [[nodiscard]] bool leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,

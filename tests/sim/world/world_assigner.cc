@@ -18,22 +18,57 @@ void World::note_assignment(const AssignmentRecord& record) {
   if (record.lane.value() >= plan_.lanes) return;
   if (record.type == AssignmentType::override) return note_override(record);
   if (record.type == AssignmentType::overrides) return note_list(record);
-  if (record.type == AssignmentType::seat_claim) {
-    Epoch& seat = seats_[record.lane.value()];
-    if (logs_[0].end() - 1 <= seat.offset) seat = kNoEpoch;  // the log is another one
-    const bool late = record.seat.offset < seat.offset && record.seat < seat;
-    if (record.seat != kNoEpoch && late) return;
-    seat = seat_at(logs_[0].records.back().stamped, logs_[0].end() - 1);
-    if (std::exchange(seated_[record.lane.value()], record.id) != record.id) {
-      meet(Met::seat_changes);
-    }
-  }
   if (record.type != AssignmentType::assign) return;
   // One that came late, after another claim of the seat, names nobody: readers refuse it.
   const bool others = record.seat == seats_[record.lane.value()] && names_others(record);
   meet(Met::assignments);
   last_assignment_ = now_;
   if (others && now_ >= recovered_by_) ++assignments_after_;
+}
+
+// A2: the newest claim that counts. A3: who names a newer one, and has read past that, read what
+// the log has lost since.
+void World::note_seat(const StoredRecord& stored, std::int64_t offset) {
+  const auto take = [this](Lane lane, const Epoch& claim, ProcessId writer) {
+    seats_[lane.value()] = claim;
+    seated_[lane.value()] = writer;
+  };
+  const auto* claim = stored.value ? std::get_if<AssignmentRecord>(stored.value.get()) : nullptr;
+  if (claim != nullptr && claim->type == AssignmentType::seat_claim) {
+    if (claim->lane.value() >= plan_.lanes) return;
+    const Epoch& seat = seats_[claim->lane.value()];
+    const bool late = claim->seat.offset < seat.offset && claim->seat < seat;
+    if (claim->seat != kNoEpoch && late) return;
+    return take(claim->lane, seat_at(stored.stamped, offset), claim->id);
+  }
+  const Record* const record = stored.record();
+  if (record == nullptr || record->lane.value() >= plan_.lanes || !record->member) return;
+  const Epoch& seat = seats_[record->lane.value()];
+  const MemberFields& member = *record->member;
+  const bool lost = member.seat && *member.seat > seat && member.upto > seat.offset;
+  if (lost) take(record->lane, *member.seat, member.seat_by);
+}
+
+// Who begins to assign has named nobody yet.
+void World::note_assigner(const StoredRecord& stored, std::int64_t offset) {
+  const auto seats = seats_;
+  const auto seated = seated_;
+  note_seat(stored, offset);
+  if (seated_ != seated) meet(Met::seat_changes);
+  for (std::size_t lane = 0; lane < plan_.lanes; ++lane) {
+    if (seats_[lane] == seats[lane]) continue;
+    for (std::uint32_t log = 0; log < plan_.logs; ++log) oracle_.unread(lane, log, now_);
+  }
+}
+
+// Log 0 has lost records, and with them perhaps the newest claims.
+void World::look_for_seats() {
+  seats_ = {};
+  seated_ = {};
+  const TopicLog& log = logs_[0];
+  for (std::int64_t at = log.low; at < log.end(); ++at) {
+    if (const StoredRecord* const stored = log.find(at)) note_seat(*stored, at);
+  }
 }
 
 // Who holds the seat says in which logs nobody can be known to have had time.

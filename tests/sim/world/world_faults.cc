@@ -296,6 +296,7 @@ void World::truncate(std::uint32_t log, Random& random, Time notice) {
   l.records.resize(static_cast<std::size_t>(end));
   l.places.erase(l.places.lower_bound(end), l.places.end());
   l.stuck_until = 0;
+  if (log == 0) look_for_seats();
   const Time noticed = std::max(notice, until(kSecond));
   oracle_.disturb_log(log, noticed);
   // A claim that its writer had not read is written again after 2 T, where nothing else is.
@@ -321,6 +322,7 @@ void World::make_topic_again(Random& random) {
     logs_[l] = std::move(fresh);
     oracle_.disturb_log(l, std::max(topic_away_until_, until(3 * plan_.lease())));
   }
+  look_for_seats();
   Random& chance = chance_[static_cast<std::size_t>(Fault::log_as_long)];
   for (Node& node : nodes_) {
     if (!node.alive) continue;

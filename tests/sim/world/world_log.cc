@@ -133,6 +133,7 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value, Time
   ++records_;
   const StoredRecord& stored = l.records.back();
   const Record* const record = stored.record();
+  if (log == 0) note_assigner(stored, position);
   if (record != nullptr) {
     note_unread(*record);
     note_mismatched(*record, stored.stamped);

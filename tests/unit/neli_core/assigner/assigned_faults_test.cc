@@ -122,6 +122,31 @@ TEST(AssignedFaults, who_alone_cannot_read_a_log_ends_once_others_have_had_their
   EXPECT_EQ(rig.led_by(*all[0]) + rig.led_by(*all[1]) + rig.led_by(owner), 8u);
 }
 
+// The next assigner has not named anybody yet, and cannot know who had time before.
+TEST(AssignedFaults, who_alone_cannot_read_a_log_gives_another_assigner_its_own_time) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  rig.options.serve_stale = 120s;
+  const auto all = rig.start_all(3);
+  Process& owner = *all[2];
+  Process& next = *all[1];
+  next.fail_assignments = true;
+  owner.cut_off.insert(Log{1});
+  const auto leads_there = [&] {
+    std::size_t led = 0;
+    for (std::uint32_t p = 1; p < 8; p += 2) led += owner.leads(p, rig.now());
+    return led;
+  };
+  constexpr milliseconds kTime = 2 * kSession + 4 * kInterval;
+  rig.run_for(kLease + 2 * kTime - kInterval);
+  ASSERT_GT(leads_there(), 0u);
+  rig.kill(*all[0]);
+  ASSERT_TRUE(rig.run_until([&] { return next.core.seat().held_by_own(); }, 5 * kSession));
+  rig.run_for(kTime - 2 * kInterval);
+  EXPECT_GT(leads_there(), 0u);
+  rig.run_for(4 * kInterval);
+  EXPECT_EQ(leads_there(), 0u);
+}
+
 // Another was named for what it leads there, in the moment in which the log fell silent.
 TEST(AssignedFaults, who_hands_over_as_a_log_falls_silent_for_all_serves_on_until_it_is_back) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});

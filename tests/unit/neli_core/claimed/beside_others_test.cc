@@ -144,6 +144,26 @@ TEST_F(BesideOthers, it_ends_only_while_somebody_assigns) {
   EXPECT_FALSE(leads(1));
 }
 
+TEST_F(BesideOthers, with_another_assigner_its_time_begins_anew) {
+  fall_silent_in(1);
+  run_for(3s);
+  name_another("1");
+  run_for(3500ms);
+  claims.assigner_begins();
+  run_for(3900ms);
+  EXPECT_TRUE(leads(1));
+  run_for(200ms);
+  EXPECT_FALSE(leads(1));
+}
+
+TEST_F(BesideOthers, another_assigner_ends_nothing_where_nobody_else_was_named) {
+  fall_silent_in(1);
+  run_for(3s);
+  claims.assigner_begins();
+  run_for(20s);
+  EXPECT_TRUE(leads(1));
+}
+
 TEST_F(BesideOthers, who_is_named_again_in_the_same_silence_serves_on) {
   fall_silent_in(1);
   run_for(3s);
