@@ -40,6 +40,61 @@ CREATE TABLE IF NOT EXISTS @.record (
   PRIMARY KEY (topic, log, position)
 );
 
+-- The newest claim of each partition, for owned().
+CREATE TABLE IF NOT EXISTS @.claim (
+  id uuid NOT NULL,  -- of the log
+  lane int NOT NULL,
+  partition int NOT NULL,
+  position bigint NOT NULL,
+  PRIMARY KEY (id, lane, partition)
+);
+
+-- What a record claims. Its writer has put it in this form.
+CREATE OR REPLACE FUNCTION @.claimed(p_topic text, p_log int, p_value bytea,
+                                     OUT lane int, OUT partition int) RETURNS SETOF record
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_text text := encode(p_value, 'escape');
+  v_logs int;
+  v_range text;
+BEGIN
+  lane := substring(v_text FROM '^\{"v":\d+,"t":"claim","lane":(\d{1,5}),');
+  IF lane IS NULL THEN RETURN; END IF;
+  SELECT count(*) INTO v_logs FROM @.log l WHERE l.topic = p_topic;
+  FOREACH v_range IN ARRAY coalesce(
+      string_to_array(substring(v_text FROM ',"lparts":"([0-9,-]*)",'), ','), '{}') LOOP
+    CONTINUE WHEN v_range !~ '^\d{1,5}(-\d{1,5})?$';
+    FOR i IN split_part(v_range, '-', 1)::int
+          .. least(coalesce(nullif(split_part(v_range, '-', 2), ''), v_range)::int, 65535) LOOP
+      partition := i * v_logs + p_log;
+      RETURN NEXT;
+    END LOOP;
+  END LOOP;
+END $$;
+
+-- Whether nobody has claimed the partition since the claim at that position, which is the offset of
+-- the epoch of begin() or lease(). Nobody can until the caller's transaction has ended: so what it
+-- writes comes before all that a successor reads. Keep that transaction short.
+CREATE OR REPLACE FUNCTION @.owned(p_topic text, p_lane int, p_partition int, p_offset bigint)
+RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_logs int;
+  v_next bigint;
+  v_id uuid;
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'owned() needs a transaction that is read committed, or it sees no new claim';
+  END IF;
+  PERFORM pg_advisory_xact_lock_shared(hashtext('neliroute @/' || p_topic || '/' || p_lane),
+                                       p_partition % 256);
+  SELECT count(*) INTO v_logs FROM @.log WHERE topic = p_topic;
+  SELECT id, next INTO v_id, v_next FROM @.log
+   WHERE topic = p_topic AND log = p_partition % nullif(v_logs, 0);
+  RETURN FOUND AND p_offset >= 0 AND p_offset < v_next
+     AND NOT EXISTS (SELECT FROM @.claim WHERE id = v_id AND lane = p_lane
+                        AND partition = p_partition AND position > p_offset);
+END $$;
+
 -- The row's lock is held until the records can be read: so they appear in the order of their
 -- positions. p_plain: the values are ASCII, and listeners may be told them. Anybody may listen and
 -- notify: the channel's name is the log's id, which only who may read the log knows. Stamps do not
@@ -55,11 +110,18 @@ DECLARE
   v_kept bigint;
   v_now bigint;
   v_text text;
+  v_lane int;
+  v_part int;
 BEGIN
   PERFORM set_config('lock_timeout', p_wait || 'ms', true);
   IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
+  -- In one order, and before the row: who waits here holds up nobody else.
+  FOR v_lane, v_part IN SELECT DISTINCT c.lane, c.partition % 256  -- of locks there are few
+      FROM unnest(p_values) v, @.claimed(p_topic, p_log, v) c ORDER BY 1, 2 LOOP
+    PERFORM pg_advisory_xact_lock(hashtext('neliroute @/' || p_topic || '/' || v_lane), v_part);
+  END LOOP;
   SELECT stamped INTO v_stamped FROM @.log
    WHERE topic = p_topic AND log = p_log AND id = p_id FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -77,6 +139,10 @@ BEGIN
    RETURNING next - v_count, low, kept INTO v_first, v_low, v_kept;
   FOR i IN 1..v_count LOOP
     INSERT INTO @.record VALUES (p_topic, p_log, v_first + i - 1, v_stamped, p_values[i]);
+    INSERT INTO @.claim AS old
+      SELECT DISTINCT p_id, lane, partition, v_first + i - 1
+        FROM @.claimed(p_topic, p_log, p_values[i])
+      ON CONFLICT (id, lane, partition) DO UPDATE SET position = excluded.position;
     v_text := p_log || ' ' || (v_first + i - 1) || ' ' || v_stamped;
     IF p_plain AND octet_length(p_values[i]) < 7900 THEN
       v_text := v_text || ' ' || convert_from(p_values[i], 'UTF8');
@@ -133,6 +199,8 @@ $$;
 
 REVOKE ALL ON FUNCTION @.append(text, int, uuid, bigint, int, bytea[], boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION @.expire(text, int, bigint, bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @.claimed(text, int, bytea) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @.owned(text, int, int, bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION @.make_logs(text, int) FROM PUBLIC;
 REVOKE ALL ON FUNCTION @.standbys() FROM PUBLIC;
 

@@ -4,6 +4,8 @@
 //   record     their records
 //   append()   the one way to add some: it gives them their positions and stamps, tells listeners,
 //              and removes what is too old
+//   claim      the newest claim of each partition
+//   owned()    for a store in the same database: whether nobody has claimed since, and nobody can
 //   make_logs()  adds a topic's rows
 //   standbys()   how many servers might take over
 //

@@ -1,6 +1,7 @@
 // The SQL functions of the logs, asked by a client that knows nothing of ledgers.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -137,6 +138,105 @@ TEST_F(PostgresSchemaTest, NothingIsAppendedToOtherLogs) {
 TEST_F(PostgresSchemaTest, AnotherNumberOfLogsDoesNotAddAny) {
   topic_.server().query("SELECT neliroute.make_logs('" + topic_.connection().topic + "', 3)");
   EXPECT_EQ(number("SELECT count(*) FROM neliroute.log" + topic_.where()), 1);
+}
+
+class PostgresOwnedTest : public testing::Test {
+ protected:
+  PostgresOwnedTest() { topic_.open_and_read(driver_, PostgresTopic::options()); }
+
+  /// Of all of these, by one record. Returns its position.
+  std::int64_t claim(std::uint64_t seq, const std::string& parts, std::uint32_t lane = 0) {
+    Record record;
+    record.type = RecordType::claim;
+    record.id = LedgerDriver::id();
+    record.seq = seq;
+    record.lane = Lane{lane};
+    record.parts = LogParts::parse(parts);
+    const std::string text = encode_record(record);
+    driver_.run([&](Ledger& ledger) { ledger.write({Log{0}, seq, text}); });
+    EXPECT_TRUE(driver_.wait([&](const Seen& seen) {
+      return seen.offsets.contains(seq) ||
+             std::count(seen.failed.begin(), seen.failed.end(), seq) > 0;
+    }));
+    const Seen seen = driver_.seen();
+    const auto found = seen.offsets.find(seq);
+    return found == seen.offsets.end() ? -1 : found->second;
+  }
+  [[nodiscard]] std::string owned(std::int64_t partition, std::int64_t offset,
+                                  std::uint32_t lane = 0) const {
+    return "SELECT neliroute.owned('" + topic_.connection().topic + "', " + std::to_string(lane) +
+           ", " + std::to_string(partition) + ", " + std::to_string(offset) + ")";
+  }
+  [[nodiscard]] bool is_owned(std::int64_t partition, std::int64_t offset,
+                              std::uint32_t lane = 0) {
+    return topic_.server().query(owned(partition, offset, lane)).at(0).at(0) == "t";
+  }
+
+  PostgresTopic topic_;
+  LedgerDriver driver_;
+};
+
+TEST_F(PostgresOwnedTest, WhoeverHasClaimedLastOwns) {
+  const std::int64_t first = claim(1, "0-3,7");
+  EXPECT_TRUE(is_owned(0, first));
+  EXPECT_TRUE(is_owned(7, first));
+  const std::int64_t second = claim(2, "3-5");
+  EXPECT_TRUE(is_owned(2, first));
+  EXPECT_FALSE(is_owned(3, first));
+  EXPECT_TRUE(is_owned(3, second));
+  EXPECT_FALSE(is_owned(0, -1)) << "no epoch";
+  EXPECT_FALSE(is_owned(0, 99)) << "an epoch of logs that were longer";
+  EXPECT_TRUE(is_owned(0, first, 1)) << "another lane, in which nobody has claimed it";
+  claim(3, "0", 1);
+  EXPECT_FALSE(is_owned(0, first, 1));
+  EXPECT_TRUE(is_owned(0, first));
+}
+
+TEST_F(PostgresOwnedTest, OfLogsThatWereMadeAnewNobodyOwnsAnything) {
+  const std::int64_t first = claim(1, "0");
+  topic_.remove_logs();
+  EXPECT_FALSE(is_owned(0, first));
+  topic_.make_logs();
+  EXPECT_FALSE(is_owned(0, first));
+}
+
+// What is written in the transaction comes before the successor's claim, and so before it reads.
+TEST_F(PostgresOwnedTest, UntilTheTransactionEndsNobodyClaims) {
+  const std::int64_t first = claim(1, "0-3");
+  {
+    const OpenTransaction write(topic_.connection(), owned(2, first));
+    EXPECT_EQ(write.answer(), "t");
+    EXPECT_EQ(claim(2, "2"), -1) << "it has failed, and may be tried again";
+    EXPECT_GE(claim(3, "3"), 0) << "of another partition";
+    driver_.write(Log{0}, 4);
+    EXPECT_TRUE(driver_.wait([](const Seen& seen) { return seen.offsets.contains(4); }));
+  }
+  const std::int64_t second = claim(5, "2");
+  EXPECT_GT(second, first);
+  EXPECT_FALSE(is_owned(2, first));
+}
+
+TEST_F(PostgresOwnedTest, ATransactionThatSeesNoNewClaimIsRefused) {
+  const std::int64_t first = claim(1, "0");
+  const auto rows = topic_.server().query(
+      "BEGIN ISOLATION LEVEL REPEATABLE READ; DO $$ BEGIN PERFORM neliroute.owned('" +
+      topic_.connection().topic + "', 0, 0, " + std::to_string(first) +
+      "); EXCEPTION WHEN raise_exception THEN CREATE TEMP TABLE refused ON COMMIT DROP AS SELECT "
+      "'yes'; END $$; SELECT * FROM refused; ");
+  EXPECT_EQ(rows.at(0).at(0), "yes");
+}
+
+TEST_F(PostgresOwnedTest, WhatIsNoClaimOfOursClaimsNothing) {
+  for (const char* value :
+       {R"({"v":2,"t":"renewal","lane":0,"x":"t","lparts":"0-3","y":1})",
+        R"({"v":2,"t":"claim","lane":0,"lparts":"x-1","y":1})",
+        R"({"v":2,"t":"claim","lane":0,"lparts":"-3,,99999999","y":1})",
+        R"({"v":2,"t":"claim","lane":123456,"lparts":"0","y":1})",
+        R"({"v":2,"t":"claim","lane":0,"lparts":{"1":"2"},"y":1})", R"({"v":2,"t":"claim"})", ""}) {
+    topic_.append("ARRAY[convert_to('" + std::string(value) + "', 'UTF8')]");
+  }
+  EXPECT_EQ(topic_.server().query("SELECT count(*) FROM neliroute.claim WHERE id IN (SELECT id "
+                                  "FROM neliroute.log" + topic_.where() + ")")[0][0], "0");
 }
 
 TEST(PostgresSchemaName, IsOneThatNeedsNoQuotes) {

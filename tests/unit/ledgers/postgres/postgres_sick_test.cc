@@ -1,8 +1,6 @@
 // One of the servers is sick, or somebody holds what appends need.
 #include <gtest/gtest.h>
-#include <libpq-fe.h>
 
-#include <memory>
 #include <neliroute/clock.h>
 #include <string>
 
@@ -43,27 +41,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Sickness{"is_slow", std::string(1000, 'E'), true, 50ms}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
-/// A client of its own, that keeps a transaction open.
-class Holder {
- public:
-  Holder(const PostgresConnection& connection, const std::string& sql)
-      : connection_(PQconnectdb(connection.uri.c_str()), PQfinish) {
-    const std::unique_ptr<PGresult, void (*)(PGresult*)> done(
-        PQexec(connection_.get(), ("BEGIN; " + sql).c_str()), PQclear);
-    EXPECT_EQ(PQresultStatus(done.get()), PGRES_TUPLES_OK) << PQerrorMessage(connection_.get());
-  }
-
- private:
-  std::unique_ptr<PGconn, void (*)(PGconn*)> connection_;
-};
-
 TEST(PostgresSick, WhoHoldsALogsRowHoldsUpAppendsAndNothingElse) {
   PostgresTopic topic;
   LedgerDriver driver;
   topic.open_and_read(driver, PostgresTopic::options());
   PostgresTopic::write_and_read(driver, 1);
   {
-    const Holder holder(topic.connection(),
+    const OpenTransaction holder(topic.connection(),
                         "SELECT 1 FROM neliroute.log" + topic.where() + " FOR UPDATE");
     const LocalTime from = boot_now();
     driver.write(Log{0}, 2);

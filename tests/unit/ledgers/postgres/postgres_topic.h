@@ -4,7 +4,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <libpq-fe.h>
 
+#include <memory>
 #include <string>
 
 #include "ledgers/postgres/postgres_ledger.h"
@@ -13,6 +15,23 @@
 #include "tests/unit/ledgers/postgres/postgres_server.h"
 
 namespace neliroute {
+
+/// A client of its own, that keeps a transaction open.
+class OpenTransaction {
+ public:
+  OpenTransaction(const PostgresConnection& connection, const std::string& sql)
+      : connection_(PQconnectdb(connection.uri.c_str()), PQfinish) {
+    const std::unique_ptr<PGresult, void (*)(PGresult*)> done(
+        PQexec(connection_.get(), ("BEGIN; " + sql).c_str()), PQclear);
+    EXPECT_EQ(PQresultStatus(done.get()), PGRES_TUPLES_OK) << PQerrorMessage(connection_.get());
+    if (PQntuples(done.get()) == 1) answer_ = PQgetvalue(done.get(), 0, 0);
+  }
+  [[nodiscard]] const std::string& answer() const noexcept { return answer_; }
+
+ private:
+  std::unique_ptr<PGconn, void (*)(PGconn*)> connection_;
+  std::string answer_;
+};
 
 class PostgresTopic {
  public:
