@@ -10,6 +10,7 @@ namespace neliroute {
 
 KnownLane::KnownLane(KnownLaneOptions given)
     : options(std::move(given)),
+      own_times(options.logs),
       members({options.own, options.interval, options.believe_broker_time}),
       seat({options.own, options.interval, options.lease}),
       owners(options.partitions),
@@ -37,12 +38,23 @@ void KnownLane::note_read(LocalTime now) {
   }
 }
 
+// Writers' stamps differ, but those of one writer do not: what this process reads late, or in
+// bursts, came no later for that.
+void KnownLane::note_own(const Received& event, LocalTime now) {
+  if (!readable(event.stamped) || mutated(Mutation::silence_by_reader)) return;
+  OwnTime& own = own_times[event.log.value()];
+  const auto passed = std::max(event.stamped - own.stamp, milliseconds{0});
+  own.time = own.time ? *own.time + passed : now.time_since_epoch();
+  own.stamp = event.stamped;
+}
+
 Sighting KnownLane::sighting(const Received& event, bool history, LocalTime now) const {
   const bool believed = options.believe_broker_time && event.store_stamped &&
                         readable(event.stamped).has_value() &&
                         !mutated(Mutation::silence_by_reader);
-  const microseconds stamp =
-      believed ? microseconds{event.stamped.time_since_epoch()} : now.time_since_epoch();
+  const microseconds stamp = believed ? microseconds{event.stamped.time_since_epoch()}
+                                      : own_times[event.log.value()].time.value_or(
+                                            now.time_since_epoch());
   return {stamp, now, history, event.offset < upto};
 }
 

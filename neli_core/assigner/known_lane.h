@@ -11,6 +11,7 @@
 #include <neliroute/settings.h>
 #include <neliroute/time.h>
 #include <optional>
+#include <vector>
 
 #include "neli_core/assigner/designations.h"
 #include "neli_core/assigner/members.h"
@@ -65,8 +66,17 @@ struct KnownLane {
   [[nodiscard]] bool counts(const AssignmentRecord& list) const;
   [[nodiscard]] Sighting sighting(const Received& event, bool history, LocalTime now) const;
   [[nodiscard]] LogPlace place(Log log) const { return {log, options.logs, options.partitions}; }
+  /// A record of any log that this process wrote, before it is looked at.
+  void note_own(const Received& event, LocalTime now);
+
+  /// The time of a log whose stamps are not the broker's, as this process's own records in it tell.
+  struct OwnTime {
+    BrokerTime stamp{};               ///< of the last one
+    std::optional<microseconds> time;  ///< no value: none was read yet
+  };
 
   KnownLaneOptions options;
+  std::vector<OwnTime> own_times;  ///< of each log
   Members members;
   Seat seat;
   Owners owners;

@@ -69,6 +69,7 @@ void AssignedCore::note_own(const Received& event, const Record& record) {
   if (mutated(Mutation::late_reads_count)) sent = now_;
   reading_.read_back(event.log, sent, now_);
   if (event.log == Log{0} && sent) known_.members.read_back(*sent);
+  known_.note_own(event, now_);
 }
 
 void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& record) {

@@ -215,6 +215,37 @@ TEST(AssignedReading, judges_what_it_reads_late_as_if_it_had_read_it_at_once) {
   EXPECT_TRUE(rig.run_until([&] { return rig.led() == 8; }, kInterval)) << "named at once";
 }
 
+// A1 and A2, the same mutation: each burst was a gap, so that the dead lived for six of them, and
+// the lag of the one that reads so was nobody's.
+TEST(AssignedReading, judges_what_it_reads_in_bursts_by_its_own_records_where_writers_stamp) {
+  AssignedRig rig;
+  std::vector<Process*> all;
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    AssignedOptions options = rig.core_options(id);
+    options.core.believe_broker_time = false;
+    all.push_back(&rig.start(options));
+    rig.run_for(10ms);
+  }
+  ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 10'000ms));
+  rig.run_for(5000ms);
+  Process& first = *all[0];
+  ASSERT_TRUE(first.core.seat().held_by_own());
+  rig.kill(*all[2]);
+  const auto burst = [&] {
+    first.hold = true;
+    rig.run_for(kSession * 8 / 5);
+    first.hold = false;
+    rig.settle();
+    rig.run_for(10ms);
+  };
+  for (int i = 0; i < 3; ++i) burst();
+  EXPECT_FALSE(first.core.members().lives(ProcessId{3}));
+  EXPECT_EQ(first.core.members().false_deaths(), 0u);
+  for (int i = 0; i < 3; ++i) burst();
+  EXPECT_EQ(rig.led(), 8u);
+  EXPECT_FALSE(first.core.seat().held_by_own()) << "it yields to one that reads better";
+}
+
 // A dead assigner's records in the history are no sign that it lives.
 TEST(AssignedReading, a_tail_that_starts_anew_revives_no_former_assigner) {
   AssignedRig rig;
