@@ -119,7 +119,10 @@ std::string shown(const PostgresConnection& connection, const Parameters& parame
 
 Result<PostgresConnection> postgres_connection(std::string_view ledger) {
   PostgresConnection found;
-  const auto query = std::min(ledger.find('?'), ledger.size());
+  // As libpq reads it: what comes before @ may have any other character but a slash.
+  const auto end = ledger.find_first_of("@/", ledger.find("://") + 3);
+  const bool has_user = end != std::string_view::npos && ledger[end] == '@';
+  const auto query = std::min(ledger.find('?', has_user ? end : 0), ledger.size());
   std::string_view rest = ledger.substr(std::min(query + 1, ledger.size()));
   std::string theirs;
   while (!rest.empty()) {

@@ -84,7 +84,7 @@ TEST(LedgerAddressTest, PostgresIsAnUriOfLibpqWithSomeParametersOfOurs) {
   EXPECT_TRUE(found.create);
   EXPECT_FALSE(found.notify);
   EXPECT_TRUE(found.assume_durable);
-  EXPECT_EQ(found.shown, "postgres://a,b:1,2/shop?topic=t&schema=s");
+  EXPECT_EQ(found.shown, "postgres://a:1,b:2/shop?topic=t&schema=s");
   const PostgresConnection plain = on_postgres("postgresql://");
   EXPECT_EQ(plain.topic, "neliroute");
   EXPECT_EQ(plain.schema, "neliroute");
@@ -98,13 +98,14 @@ TEST(LedgerAddressTest, OfPostgresNoSecretIsShown) {
   const PostgresConnection found =
       on_postgres("postgres://ann:heim@a/shop?password=heim&topic=t");
   EXPECT_EQ(found.shown, "postgres://a/shop?topic=t");
+  EXPECT_EQ(on_postgres("postgres://ann:heim?topic=x@a/s?topic=t").shown,
+            "postgres://a/s?topic=t") << "as libpq reads it";
   for (const char* one : {"postgres://ann:heim@a:x/shop", "postgres://ann:heim@a/s?topic=t/u",
                           "postgres://a/shop?password=heim&nosuch=1",
                           "postgres://ann:heim@a/s?password=heim&schema=A",
                           "postgres://ann:heim@[a/s", "postgres://ann:%heim@a/s",
                           "postgres://ann:1/heim@a/s", "postgres://ann:heim/x@a/s",
-                          "postgres://ann:x@heim@a/s", "postgres://ann:heim?x@a/s",
-                          "postgres://ann:heim@a:x/s"}) {
+                          "postgres://ann:x@heim@a/s", "postgres://ann:heim@a:x/s"}) {
     const std::string why = why_not(one);
     EXPECT_NE(why, "") << one;
     EXPECT_EQ(why.find("heim"), std::string::npos) << why;
