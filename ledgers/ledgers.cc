@@ -68,6 +68,12 @@ Result<std::unique_ptr<PreparedStore>> prepare_store(const LedgerAddress& addres
                                                      const LedgerNeeds& needs,
                                                      const NoticeSink& waiting,
                                                      const BeforeCreation& before_creation) {
+  const bool may_group = needs.watcher || std::holds_alternative<KafkaConnection>(address);
+  if (!may_group && needs.assignment == Assignment::group) {
+    return Error{Errc::bad_option, "`ledger` " + describe(address) +
+                                       " has no group; leave `assignment`, `variation` and "
+                                       "`group_protocol` out, or use Kafka"};
+  }
   return std::visit([&](const auto& at) { return prepare(at, needs, waiting, before_creation); },
                     address);
 }

@@ -301,11 +301,6 @@ Result<std::unique_ptr<PreparedStore>> prepare_etcd(const EtcdConnection& connec
                                                     const LedgerNeeds& needs,
                                                     const NoticeSink& waiting,
                                                     const BeforeCreation& before_creation) {
-  if (!needs.watcher && needs.assignment == Assignment::group) {
-    return Error{Errc::bad_option, "`ledger` " + connection.shown +
-                                       " has no group; leave `assignment`, `variation` and "
-                                       "`group_protocol` out, or use Kafka"};
-  }
   const auto tls = tls_of(connection);
   if (!tls) return tls.error();
   auto facts = Preparation(connection, *tls, needs, waiting).facts(before_creation);

@@ -100,10 +100,6 @@ LedgerFacts wanted(const LedgerNeeds& needs) {
 Result<std::unique_ptr<PreparedStore>> prepare_memory(
     const std::string& name, const LedgerNeeds& needs,
     const BeforeCreation& before_creation) {
-  if (!needs.watcher && needs.assignment == Assignment::group) {
-    return Error{Errc::bad_option, "`ledger` memory:" + name + " has no group; leave `assignment`, "
-                                   "`variation` and `group_protocol` out, or use Kafka"};
-  }
   LedgerFacts facts = wanted(needs);
   std::shared_ptr<NamedStore> store = Names::all().find(name);
   if (!store) {

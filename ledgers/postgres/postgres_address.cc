@@ -83,9 +83,9 @@ std::vector<std::string> parts_of(std::string_view list) {
   return parts;
 }
 
-/// One value may stand for all hosts.
-const std::string& part_for(const std::vector<std::string>& parts, std::size_t host) {
-  return parts.size() == 1 ? parts[0] : parts.at(host);
+/// One may stand for all hosts.
+const std::string& port_of(const std::vector<std::string>& ports, std::size_t host) {
+  return host < ports.size() ? ports[host] : ports[0];
 }
 
 /// Whether a password with a character that stands for something in a URI was taken for the rest.
@@ -107,7 +107,7 @@ std::string shown(const PostgresConnection& connection, const Parameters& parame
   const auto ports = parts_of(value_of(parameters, "port"));
   std::string text = "postgres://";
   for (std::size_t one = 0; one < hosts.size(); ++one) {
-    const std::string port = ports.size() == 1 || one < ports.size() ? part_for(ports, one) : "";
+    const std::string& port = port_of(ports, one);
     text += (one == 0 ? "" : ",") + hosts[one] + (port.empty() ? "" : ":" + port);
   }
   text += "/" + value_of(parameters, "dbname") + "?topic=" + connection.topic;
@@ -164,7 +164,7 @@ std::size_t libpq_host_index(const PostgresConnection& connection, std::string_v
   const auto hosts = hosts_in(all);
   const auto ports = parts_of(value_of(all, "port"));
   for (std::size_t one = 0; one < hosts.size(); ++one) {
-    const std::string& its = ports.size() == hosts.size() ? ports[one] : ports[0];
+    const std::string& its = port_of(ports, one);
     if (hosts[one] == host && (its.empty() || its == port)) return one;
   }
   return 0;

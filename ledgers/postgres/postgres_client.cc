@@ -1,7 +1,6 @@
 #include "ledgers/postgres/postgres_client.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>

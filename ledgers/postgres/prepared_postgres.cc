@@ -312,11 +312,6 @@ Result<std::unique_ptr<PreparedStore>> prepare_postgres(const PostgresConnection
                                                         const LedgerNeeds& needs,
                                                         const NoticeSink& waiting,
                                                         const BeforeCreation& before_creation) {
-  if (!needs.watcher && needs.assignment == Assignment::group) {
-    return Error{Errc::bad_option, "`ledger` " + connection.shown +
-                                       " has no group; leave `assignment`, `variation` and "
-                                       "`group_protocol` out, or use Kafka"};
-  }
   auto facts = Preparation(connection, needs, waiting).facts(before_creation);
   if (!facts) return facts.error();
   return std::unique_ptr<PreparedStore>(
