@@ -31,6 +31,11 @@ ASSIGNOR_EXCESS = 0
 LONGEST_PLANNED_S, TAKEOVER_SLACK_S = 5.0, 5.0
 
 
+# How long an owner waits for the store when it starts: brokers make a topic's partitions one by one
+# and wait for the disk at each, on a busy machine for longer in all than the tool's own 10 s.
+START = {"timeout": "60s"}
+
+
 def longest_takeover_s(session_s):
     """Exclusive mode, after a kill: the session, a lease and a grace, which end later than the
     session only if a renewal was acknowledged late; then a rebalance, classic's being the longest
@@ -206,7 +211,8 @@ class KafkaCase(unittest.TestCase):
         # One folder a fleet: event files are appended to, and an old fleet's are not this one's.
         folder = Path(tempfile.mkdtemp(prefix=f"{topic}-", dir=self.folder))
         return self.enterContext(Fleet(self.kafka, folder, topic=topic, partitions=partitions,
-                                       slots=slots, **{**protocol().options, **options}))
+                                       slots=slots,
+                                       **{**protocol().options, **START, **options}))
 
     def pair(self, **options):
         """A fleet in each mode."""

@@ -76,6 +76,15 @@ class Strangers(case.KafkaCase):
         wait_until(agree, 20, lambda: f"{lane.designees} led by {ids}\n{fleet.describe()}",
                    poll=0.2)
 
+    def patient(self, **options):
+        """A fleet with a session of 5 s. Tests beside let members and broker wait for longer than
+        500 ms: then the group expels owners, and what moves does so for that."""
+        if case.protocol().name != "consumer":
+            return self.fleet(session="5s", **options)
+        fleet = self.fleet(**options)
+        self.kafka.admin.alter_group(fleet.group, consumer_session_timeout_ms=5000)
+        return fleet
+
     def write_newer_claim(self, fleet):
         """Writes it for all of log 0; returns (partitions, instant before, its epoch)."""
         wanted = self.log_partitions(fleet, 0)
@@ -86,6 +95,16 @@ class Strangers(case.KafkaCase):
         record, = self.kafka.admin.read(topic, 0, offset, most=1)[:1]
         return wanted, before, Epoch(record["timestamp"], offset)
 
+    @staticmethod
+    def wait_led_above(fleet, ends):
+        """Until each partition has one leader, by a claim behind these ends of the logs. One look
+        would not do: a lease that lapses on a loaded machine ends what it saw, and begins again
+        under an epoch of before until the replay is read."""
+        def above():
+            return all([owner.leading[p].offset >= ends[p % LOGS] for owner in leaders] == [True]
+                       for p, leaders in fleet.leaders().items())
+        wait_until(above, 60, lambda: f"each led by one, above {ends}\n{fleet.describe()}")
+
     def wait_reclaimed(self, fleet, wanted, foreign):
         """Until each of the partitions is led with an epoch above the stranger's."""
         def reclaimed():
@@ -95,19 +114,23 @@ class Strangers(case.KafkaCase):
 
     def test_newer_claim_exclusive(self):
         """The owners stop at once; after the stranger's lease they claim again."""
-        fleet = self.fleet(mode="exclusive")
+        fleet = self.patient(mode="exclusive", lease="3s")
         self.start_rested(fleet, 2)
         wanted, before, foreign = self.write_newer_claim(fleet)
         self.wait_reclaimed(fleet, wanted, foreign)
-        stopped = self.events_since(fleet, before, "stopped")
-        self.assertEqual(sorted(stopped), wanted, "others than those claimed were stopped")
-        for rows in stopped.values():
-            self.assertEqual(rows[0]["reason"], "superseded", rows)
-        self.assert_clean(fleet)
+        for partition, rows in self.events_since(fleet, before, "stopped").items():
+            for row in rows:
+                if row["reason"] != "lapsed":  # the machine's doing, wherever it leads
+                    self.assertIn(partition, wanted, "others than those claimed were stopped")
+                    self.assertEqual(row["reason"], "superseded", row)
+        # For whatever reason, who led beneath the stranger stopped before it led above him.
+        led = [one for one in self.assert_clean(fleet).intervals if one.partition in wanted]
+        self.assertEqual(wanted, sorted({one.partition for one in led if one.epochs[-1] < foreign}))
+        self.assertEqual([], [str(one) for one in led if one.epochs[0] < foreign < one.epochs[-1]])
 
     def test_newer_claim_non_exclusive(self):
         """The owners drain, and claim again; nobody is without a leader meanwhile."""
-        fleet = self.fleet()
+        fleet = self.patient()
         self.start_rested(fleet, 2)
         since = boot_now()
         wanted, before, foreign = self.write_newer_claim(fleet)
@@ -217,20 +240,14 @@ class Strangers(case.KafkaCase):
             self.start_rested(fleet, 3)
             fleet.owners[0].kill()
             fleet.rest()
-            began, ends = boot_now(), admin.end_offsets(topic)[:LOGS]
+            ends = admin.end_offsets(topic)[:LOGS]
             for log in range(LOGS):
                 values = [record["value"] for record in admin.read(topic, log)]
                 for start in range(0, len(values), 100):
                     admin.produce(topic, log, *values[start:start + 100])
-            wait_until(lambda: self.events_since(fleet, began, "acquired"), 20,
-                       "owners claim again above what was replayed")
-            fleet.wait_led()
-            fleet.rest()
             # Each partition's claim was replayed, and ended every epoch of before.
-            for partition, leaders in fleet.leaders().items():
-                self.assertEqual(1, len(leaders), f"partition {partition}: {fleet.describe()}")
-                self.assertGreaterEqual(leaders[0].leading[partition].offset,
-                                        ends[partition % LOGS], f"partition {partition}")
+            self.wait_led_above(fleet, ends)
+            fleet.rest()
             if not case.protocol().grouped:
                 self.assert_named(fleet)
             self.assert_clean(fleet)
