@@ -56,6 +56,7 @@ Ready ClaimProtocol::take_ready() {
     write_renewals(Log{l});
     write_releases(Log{l});
   }
+  tell_warm_ups();
   return std::exchange(ready_, Ready{});
 }
 

@@ -162,6 +162,7 @@ class ClaimProtocol final : public Core {
   void set_preparation(Partition partition, Preparation preparation);
   void drop_preparation(Partition partition);
   void begin_warming_up(Partition partition);
+  void tell_warm_ups();
   void set_warm_until(Partition partition, LocalTime until);
   void serve(Partition partition);
 

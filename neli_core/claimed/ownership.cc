@@ -137,10 +137,12 @@ void ClaimProtocol::stop(Partition partition, StopReason reason, LocalTime at) {
   // Where it served on, the lease is long over; the application has as long from here.
   const LocalTime by =
       p.own->stale ? later(at, options_.lease) : std::max(at, p.own->lease_until);
+  const bool untold = p.warm_up_untold.has_value();
   p.own->leading = p.own->stale = false;
   set_warm_until(partition, kNever);
-  set_preparation(partition, Preparation::none);
   leases_->set(partition, kLongAgo, p.generation);
+  if (untold) return;  // to the application it is as if this process had gone on waiting
+  set_preparation(partition, Preparation::none);
   barriers_.begin({TransitionKind::stopped, partition, p.own->epoch, at, reason, by}, now_,
                   ready_);
 }

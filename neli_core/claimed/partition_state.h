@@ -62,6 +62,8 @@ struct PartitionState {
   /// The own epoch leads, but the application warms up for it, and lookups do not say so yet: until
   /// when at the latest. kNever: it does not warm up.
   LocalTime warm_until = kNever;
+  /// Where that stands in Ready::warm_ups, as long as nobody has taken it from there.
+  std::optional<std::size_t> warm_up_untold;
   /// Given up by the newest epoch's owner, and nobody has claimed it since.
   bool vacant = false;
   bool claim_listed = false;  ///< in LogState::claims_due

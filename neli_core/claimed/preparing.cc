@@ -2,6 +2,7 @@
 // while another process may still lead, and warms up after it, when no other does.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "neli_core/claimed/claim_protocol.h"
 
@@ -45,12 +46,13 @@ void ClaimProtocol::set_preparation(Partition partition, Preparation preparation
 void ClaimProtocol::drop_preparation(Partition partition) {
   const PartitionState& p = state(partition);
   if (p.preparation == Preparation::none) return;
-  if (!p.own || !p.own->leading) ready_.unprepared.push_back(partition);
+  if (!p.own || !p.own->leading || p.warm_up_untold) ready_.unprepared.push_back(partition);
   set_preparation(partition, Preparation::none);
 }
 
 void ClaimProtocol::begin_warming_up(Partition partition) {
   set_warm_until(partition, later(now_, options_.prepare_timeout));
+  state(partition).warm_up_untold = ready_.warm_ups.size();
   ready_.warm_ups.push_back(
       {TransitionKind::acquired, partition, state(partition).own->epoch, now_});
   set_epoch_lease(partition);
@@ -61,7 +63,20 @@ void ClaimProtocol::set_warm_until(Partition partition, LocalTime until) {
   preparing_count_ += until != kNever ? 1U : 0U;
   preparing_count_ -= p.warms_up() ? 1U : 0U;
   p.warm_until = until;
+  p.warm_up_untold.reset();
   if (until != kNever) prepares_until_ = std::max(prepares_until_, until);
+}
+
+// Not those that were over before anybody could be told of them, as a driver steps through a batch
+// of events before it takes what follows from them.
+void ClaimProtocol::tell_warm_ups() {
+  std::vector<Transition> begun = std::exchange(ready_.warm_ups, {});
+  for (std::size_t i = 0; i < begun.size(); ++i) {
+    PartitionState& p = state(begun[i].partition);
+    if (p.warm_up_untold != i) continue;
+    p.warm_up_untold.reset();
+    ready_.warm_ups.push_back(std::move(begun[i]));
+  }
 }
 
 void ClaimProtocol::on(const WarmedUp& event) {

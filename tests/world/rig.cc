@@ -249,6 +249,7 @@ void Rig::release_hold(Process& process) {
 }
 
 void Rig::carry_out(Process& process) {
+  if (process.steps_only) return;
   int rounds = 0;
   while (carry_out_once(process)) {
     if (++rounds < kRoundsMax) continue;

@@ -77,6 +77,9 @@ class Process {
   std::uint32_t rebalances_done = 0;
   /// Delivery to this process waits; the process itself runs.
   bool hold = false;
+  /// It steps through what comes, and what follows waits: so a driver does with what it read at
+  /// once.
+  bool steps_only = false;
   /// It reads what was stored so long ago, and nothing newer.
   milliseconds late{0};
   /// The process is stopped: nothing reaches it, its clock is not looked at.

@@ -50,6 +50,18 @@ struct Preparing : testing::TestWithParam<Mode> {
     // Before the interval is over, as the bound counts from now.
     rig.run_for(300ms);
   }
+  /// What was held back lets it lead, and it is revoked before anything of that is carried out.
+  void in_one_batch_with_its_revocation(Process& process) {
+    process.steps_only = true;
+    rig.release_hold(process);
+    EXPECT_GT(process.claims.preparing_for(), 0ms) << "it is to warm up";
+    rig.revoke(process, "0");
+    process.steps_only = false;
+    rig.run_for(100ms);
+    EXPECT_FALSE(process.core.epoch(kP0)) << "it hands nothing over, so it does not drain";
+    EXPECT_EQ(process.claims.preparing_for(), 0ms);
+    EXPECT_FALSE(process.leads(0, rig.now()));
+  }
   [[nodiscard]] bool exclusive() const { return GetParam() == Mode::exclusive; }
   [[nodiscard]] static std::size_t claims(const Process& process) {
     return process.records(RecordType::claim).size();
@@ -163,6 +175,28 @@ TEST_P(Preparing, who_resumes_after_a_lapse_warms_up_again_and_prepares_nothing)
   EXPECT_EQ(a.prepares.size(), prepares);
   warmed_up(a);
   EXPECT_TRUE(a.leads(0, rig.now()));
+}
+
+TEST_P(Preparing, who_resumes_and_is_revoked_in_one_batch_is_notified_of_neither) {
+  a.hold = true;
+  rig.run_for(1500ms);
+  ASSERT_EQ(a.count(TransitionKind::stopped), 1u);
+  const std::size_t warm_ups = a.warm_ups.size();
+  in_one_batch_with_its_revocation(a);
+  EXPECT_EQ(a.warm_ups.size(), warm_ups);
+  EXPECT_EQ(a.count(TransitionKind::stopped), 1u) << "when its lease lapsed";
+  EXPECT_TRUE(a.unprepared.empty());
+}
+
+TEST_P(Preparing, who_is_to_warm_up_and_is_revoked_in_one_batch_prepared_in_vain) {
+  move_to_b();
+  b.hold = true;
+  prepared(b);
+  rig.run_for(300ms);
+  in_one_batch_with_its_revocation(b);
+  EXPECT_TRUE(b.warm_ups.empty());
+  EXPECT_EQ(b.count(TransitionKind::stopped), 0u);
+  EXPECT_EQ(b.unprepared, std::vector{kP0});
 }
 
 TEST_P(Preparing, who_gets_back_what_it_drains_leads_on) {
