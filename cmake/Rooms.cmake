@@ -33,7 +33,8 @@ function(neliroute_room name)
     neliroute_precompile(${compiled} rooms)
   endif()
   # The pure rooms compute, in long simulations too; for the others compiling takes longest.
-  if(NELIROUTE_SANITIZE AND name MATCHES "^(slots|placement|neli_core|audit|bench_placements)$")
+  if(NELIROUTE_SANITIZE
+      AND name MATCHES "^(slots|placement|neli_core|quorum|audit|bench_placements)$")
     target_compile_options(${compiled} PRIVATE
       -O1 $<$<BOOL:${NELIROUTE_FUZZ}>:-fsanitize=fuzzer-no-link>)
   endif()

@@ -32,7 +32,8 @@ LEDGER_ROOMS = tuple(f"ledgers/{store}" for store in STORES)
 # The longer first. The program is a user of all rooms, as other benchmarks are.
 PLACEMENTS = ("bench/placements/program", "bench/placements")
 INNER_ROOMS = (*PROTOCOLS, *LEDGER_ROOMS, *PLACEMENTS)
-PURE_ROOMS = ("slots", "placement", "neli_core", *PROTOCOLS, "audit", "bench/placements")
+PURE_ROOMS = ("slots", "placement", "neli_core", *PROTOCOLS, "quorum", "audit",
+              "bench/placements")
 CPP = (".h", ".cc")
 CODE = CPP + (".py", ".sh", ".cmake", ".java", ".js", ".css", ".html")
 
@@ -89,6 +90,7 @@ MAY_INCLUDE = {
     "neli_core/assigner": (r"(neli_core/(?!broadcast/)|placement/)", PURE),
     "neli_core/claimed": (r"neli_core/(?!assigner/|broadcast/)", PURE),
     "neli_core/broadcast": (r"neli_core/(?!assigner/|claimed/)", PURE),
+    "quorum": (r"quorum/", STD),
     "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
     "net": (r"net/", ANY_BUT_RDKAFKA),
     "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
@@ -108,8 +110,8 @@ MAY_INCLUDE = {
     "examples": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/|examples/)", r".*"),
 }
 FACTORIES = ("ledgers/ledgers.cc", "ledgers/ledger_address.cc")
-ROOM = re.compile(r"(base|net|slots|placement|neli_core|audit|ledgers|embedded_broker|router"
-                  r"|metrics|admin|forward|tool|examples|bench|tests)/")
+ROOM = re.compile(r"(base|net|slots|placement|neli_core|quorum|audit|ledgers|embedded_broker"
+                  r"|router|metrics|admin|forward|tool|examples|bench|tests)/")
 
 
 def layering(file: File) -> Findings:

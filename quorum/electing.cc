@@ -1,0 +1,104 @@
+// Votes and polls.
+#include <utility>
+
+#include "quorum/mutation.h"
+#include "quorum/voter.h"
+
+namespace neliroute::quorum {
+
+void Voter::time_out(LocalTime now) {
+  const bool stood = std::exchange(standing_, Standing::no) != Standing::no;
+  if (leader_) {
+    leader_.reset();
+  }
+  const Member* own = entries().configuration().find(durable_.self);
+  if (!durable_.log || own == nullptr) {
+    patience_.begin(entries().configuration(), std::nullopt, now);
+    announce(now);
+    return;
+  }
+  if (stood) {
+    announce(now);  // perhaps it does not count any more, and nobody told it
+  }
+  if (patience_.timed_out(entries().configuration(), *own, stood, now)) {
+    ask(true, now);
+  }
+}
+
+/// Stands for election: by a poll first, which raises no term.
+void Voter::ask(bool poll, LocalTime now) {
+  standing_ = poll ? Standing::polls : Standing::asks_votes;
+  if (!poll) {
+    ++durable_.term;
+    durable_.voted_for = durable_.self;
+    ready_.vote_changed = true;
+  }
+  yes_ = {durable_.self};
+  const Configuration& voters = entries().configuration();
+  if (voters.is_majority(yes_.size())) {
+    return poll ? ask(false, now) : lead(now);
+  }
+  for (const Member& member : voters.members) {
+    if (member.id != durable_.self) {
+      Message message = to(member.address);
+      message.body = AskVote{poll, durable_.term + (poll ? 1 : 0), entries().end(),
+                             entries().last_term()};
+      ready_.once_stored.push_back(std::move(message));
+    }
+  }
+}
+
+bool Voter::hears_leader(LocalTime now) const noexcept {
+  return leading_ || (leader_ && now - heard_ < options_.election);
+}
+
+void Voter::on_ask_vote(const Message& message, const AskVote& ask, LocalTime now) {
+  const bool hears = hears_leader(now) && !mutated(Mutation::votes_beside_leader);
+  const bool older = ask.last_term != entries().last_term()
+                         ? ask.last_term < entries().last_term()
+                         : ask.end < entries().end();
+  Message answer = to(message.from_address);
+  if (ask.poll) {
+    const bool yes = ask.asked > durable_.term && !hears &&
+                     (!older || mutated(Mutation::polls_of_older_logs));
+    answer.body = GiveVote{true, ask.asked, yes};
+    ready_.once_stored.push_back(std::move(answer));
+    return;
+  }
+  if (ask.asked > durable_.term) {
+    if (hears) {
+      return;  // a leader that is asked for its term will know soon enough
+    }
+    follow(ask.asked, std::nullopt, now);
+  }
+  bool yes = ask.asked == durable_.term && !leading_ &&
+             (!older || mutated(Mutation::older_log_voted_for));
+  yes = yes && (!durable_.voted_for || durable_.voted_for == message.from ||
+                mutated(Mutation::two_votes_in_a_term));
+  if (yes) {
+    if (durable_.voted_for != message.from) {
+      durable_.voted_for = message.from;
+      ready_.vote_changed = true;
+    }
+    patience_.begin(entries().configuration(), std::nullopt, now);
+  }
+  answer = to(message.from_address);
+  answer.body = GiveVote{false, ask.asked, yes};
+  ready_.once_stored.push_back(std::move(answer));
+}
+
+void Voter::on_vote(const Message& message, const GiveVote& vote, LocalTime now) {
+  const Standing counted = vote.poll ? Standing::polls : Standing::asks_votes;
+  const Term asked = durable_.term + (vote.poll ? 1 : 0);
+  const Configuration& voters = entries().configuration();
+  if (!vote.yes || standing_ != counted || vote.asked != asked ||
+      voters.find(message.from) == nullptr) {
+    return;
+  }
+  yes_.insert(message.from);
+  if (voters.is_majority(yes_.size())) {
+    vote.poll ? ask(false, now) : lead(now);
+  }
+}
+
+}  // namespace neliroute::quorum

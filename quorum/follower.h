@@ -1,0 +1,59 @@
+// What a leader knows of a process that copies its log.
+//
+// Threads: one.   Units: LocalTime, indices.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <neliroute/time.h>
+#include <string>
+
+#include "quorum/entry.h"
+
+namespace neliroute::quorum {
+
+class Follower {
+ public:
+  Follower(std::string address, Index next, Index matched)
+      : address_(std::move(address)), next_(next), matched_(matched) {}
+
+  [[nodiscard]] const std::string& address() const noexcept { return address_; }
+  /// Where the next message starts.
+  [[nodiscard]] Index next() const noexcept { return next_; }
+  /// All below is stored there.
+  [[nodiscard]] Index matched() const noexcept { return matched_; }
+  /// When the newest message that it answered was sent.
+  [[nodiscard]] LocalTime answered() const noexcept { return answered_; }
+  /// Whether so many entries are under way that more must wait.
+  [[nodiscard]] bool is_full() const noexcept { return loaded_ >= kUnderWay; }
+
+  /// A message with entries up to `next`, or none.
+  void sent(std::uint64_t round, LocalTime now, Index next);
+  void stored(Index end, std::uint64_t round);
+  /// What was sent did not follow: it must be sent again from here.
+  void behind(Index end, std::uint64_t round);
+
+ private:
+  /// Messages with entries that wait for their answer, at most.
+  static constexpr int kUnderWay = 4;
+  /// Unanswered messages that are remembered.
+  static constexpr std::size_t kRemembered = 256;
+
+  struct Sent {
+    LocalTime at;
+    bool loaded = false;
+  };
+  void answered_to(std::uint64_t round);
+
+  std::string address_;
+  Index next_;
+  Index matched_;
+  LocalTime answered_ = kLongAgo;
+  std::map<std::uint64_t, Sent> sent_;
+  int loaded_ = 0;
+  /// Answers to earlier messages say nothing of where to go on.
+  std::uint64_t restarted_in_ = 0;
+  std::uint64_t newest_ = 0;
+};
+
+}  // namespace neliroute::quorum

@@ -1,0 +1,202 @@
+// What a leader does: it sends its entries, counts who stored them, and says who votes.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "quorum/mutation.h"
+#include "quorum/voter.h"
+
+namespace neliroute::quorum {
+
+void Voter::lead(LocalTime now) {
+  standing_ = Standing::no;
+  leader_ = Known{durable_.self, options_.address};
+  leading_ = Leading{now, now, entries().end(), 0, true, {}};
+  const Index matched =
+      mutated(Mutation::own_start_matched) ? entries().first() : kNothing;
+  for (const Member& member : entries().configuration().members) {
+    if (member.id != durable_.self) {
+      leading_->followers.try_emplace(member.id, member.address, entries().end(), matched);
+    }
+  }
+  append({durable_.term, entries().last_stamp(), Begins{}});
+  lead_on(now);
+}
+
+void Voter::lead_on(LocalTime now) {
+  const milliseconds patience = 2 * options_.election;
+  if (now - leading_->since > patience && !majority_answers(entries().configuration(), now) &&
+      !mutated(Mutation::never_steps_down)) {
+    return follow(durable_.term, std::nullopt, now);
+  }
+  if (now >= leading_->next_beat) {
+    leading_->next_beat = now + options_.election / 4;
+    leading_->beats = true;
+    std::erase_if(leading_->followers, [&](const auto& known) {
+      return entries().configuration().find(known.first) == nullptr &&
+             known.second.answered() != kLongAgo && !answers(known.first, 5 * patience, now);
+    });
+    admit(now);
+  }
+}
+
+void Voter::ask_round() noexcept {
+  if (leading_) {
+    leading_->beats = true;
+  }
+}
+
+/// Entries that were not sent yet, as many as may be under way; at a beat one message at least.
+void Voter::send_entries(VoterId /*id*/, Follower& follower, LocalTime now) {
+  constexpr std::size_t kEntries = 64;
+  constexpr std::size_t kBytes = 256 * 1024;
+  bool beats = leading_->beats;
+  while (beats || (follower.next() < entries().end() && !follower.is_full())) {
+    Message message = to(follower.address());
+    const std::uint64_t round = ++leading_->round;
+    if (follower.next() < entries().first()) {
+      message.body = Restart{entries().start(), round};
+      follower.sent(round, now, entries().first());
+    } else {
+      Append append{follower.next(), entries().term_before(follower.next()), {}, committed_, round};
+      Index next = follower.next();
+      for (std::size_t bytes = 0; !follower.is_full() && next < entries().end() &&
+                                  append.entries.size() < kEntries && bytes < kBytes;
+           ++next) {
+        append.entries.push_back(entries().at(next));
+        if (const auto* record = std::get_if<std::string>(&append.entries.back().what)) {
+          bytes += record->size();
+        }
+      }
+      message.body = std::move(append);
+      follower.sent(round, now, next);
+    }
+    ready_.at_once.push_back(std::move(message));
+    beats = false;
+  }
+}
+
+std::optional<Index> Voter::propose(std::string record, BrokerTime wall) {
+  if (!leading_) {
+    return std::nullopt;
+  }
+  const BrokerTime stamped = mutated(Mutation::stamp_of_leader_alone)
+                                 ? wall
+                                 : std::max(wall, entries().last_stamp());
+  append({durable_.term, stamped, std::move(record)});
+  return entries().end() - 1;
+}
+
+/// Commits what a majority has stored. Entries of earlier leaders are committed by one of its own
+/// above them only: a majority alone does not keep another leader from replacing them.
+void Voter::advance(LocalTime now) {
+  const Configuration& voters = entries().configuration();
+  std::vector<Index> ends;
+  for (const Member& member : voters.members) {
+    if (member.id == durable_.self) {
+      ends.push_back(mutated(Mutation::own_disk_assumed) ? entries().end() : stored_end_);
+    } else {
+      ends.push_back(leading_->followers.at(member.id).matched());
+    }
+  }
+  if (mutated(Mutation::learners_counted)) {
+    for (const auto& [id, follower] : leading_->followers) {
+      if (voters.find(id) == nullptr) {
+        ends.push_back(follower.matched());
+        ends.erase(std::ranges::min_element(ends));
+      }
+    }
+  }
+  std::ranges::sort(ends, std::greater<>());
+  const Index end = ends[ends.size() / 2];
+  if (end > committed_ && (entries().term_before(end) == durable_.term ||
+                           mutated(Mutation::commits_older_terms))) {
+    committed_ = end;
+    leading_->beats = true;
+    if (voters.find(durable_.self) == nullptr) {
+      follow(durable_.term, std::nullopt, now);
+    }
+  }
+}
+
+std::optional<Index> Voter::confirmed_since(LocalTime time) const {
+  if (!leading_ || committed_ <= leading_->began) {
+    return std::nullopt;
+  }
+  const Configuration& voters = entries().configuration();
+  const auto count = std::ranges::count_if(voters.members, [&](const Member& member) {
+    return member.id == durable_.self ||
+           leading_->followers.at(member.id).answered() >= time;
+  });
+  return voters.is_majority(static_cast<std::size_t>(count)) ? std::optional(committed_)
+                                                             : std::nullopt;
+}
+
+bool Voter::answers(VoterId id, milliseconds within, LocalTime now) const {
+  if (id == durable_.self) {
+    return true;
+  }
+  const auto found = leading_->followers.find(id);
+  return found != leading_->followers.end() && found->second.answered() != kLongAgo &&
+         now - found->second.answered() <= within;
+}
+
+bool Voter::majority_answers(const Configuration& voters, LocalTime now) const {
+  const auto count = std::ranges::count_if(voters.members, [&](const Member& member) {
+    return answers(member.id, 2 * options_.election, now);
+  });
+  return voters.is_majority(static_cast<std::size_t>(count));
+}
+
+int Voter::priority_of(const std::string& address) const {
+  const auto it = std::ranges::lower_bound(options_.addresses, address);
+  return options_.priorities[static_cast<std::size_t>(it - options_.addresses.begin())];
+}
+
+/// A voter that lost its disk, and has copied the log: the one that it was is removed, and then it
+/// is added. Each step changes one voter, so any two majorities before and after it meet; the next
+/// step waits until it is committed.
+void Voter::admit(LocalTime now) {
+  const auto changed_at = entries().configured_at();
+  const bool settled = committed_ > leading_->began && (!changed_at || *changed_at < committed_);
+  if (!settled && !mutated(Mutation::two_changes_at_once)) {
+    return;
+  }
+  constexpr Index kClose = 16;
+  const Configuration& voters = entries().configuration();
+  for (const auto& [id, follower] : leading_->followers) {
+    const bool copied =
+        follower.matched() != kNothing && follower.matched() + kClose >= entries().end();
+    if (voters.find(id) != nullptr || !copied || !answers(id, options_.election, now)) {
+      continue;
+    }
+    Configuration changed = voters;
+    const Member* lost = voters.at(follower.address());
+    if (lost != nullptr && answers(lost->id, 2 * options_.election, now)) {
+      continue;  // two processes say that they are at one address
+    }
+    if (lost != nullptr) {
+      const VoterId removed = lost->id;
+      std::erase_if(changed.members, [&](const Member& m) { return m.id == removed; });
+    }
+    if (lost == nullptr || mutated(Mutation::replaces_at_once)) {
+      if (!std::ranges::binary_search(options_.addresses, follower.address())) {
+        continue;
+      }
+      changed.members.push_back({id, follower.address(), priority_of(follower.address())});
+      std::ranges::sort(changed.members, {}, &Member::address);
+    }
+    if (majority_answers(changed, now)) {
+      const Configuration before = voters;
+      append({durable_.term, entries().last_stamp(), std::move(changed)});
+      for (const Member& member : before.members) {
+        if (entries().configuration().find(member.id) == nullptr) {
+          leading_->followers.erase(member.id);
+        }
+      }
+      return;
+    }
+  }
+}
+
+}  // namespace neliroute::quorum

@@ -1,0 +1,174 @@
+// One voter of an embedded quorum, as a state machine: a log that a majority stores, written by a
+// leader that a majority voted for. There is no other state: the log is the product.
+//
+// It is Raft, with a poll before each vote; no random timeouts, but priorities; and voters that are
+// told apart by what they have on disk, so that one which lost it does not vote.
+//
+// The driver calls step() for each message and tick() at deadline(). After each call it carries out
+// take_ready() in the order of its fields, and then calls stored().
+//
+// Threads: one.   Units: LocalTime; stamps are this machine's wall clock, milliseconds.
+// Errors: a message that makes no sense is dropped; one that contradicts what is committed is, too,
+// and reported.
+// Seeds: "Leader and Followers"; "Priority based election".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <neliroute/time.h>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "quorum/entry_log.h"
+#include "quorum/follower.h"
+#include "quorum/message.h"
+#include "quorum/patience.h"
+
+namespace neliroute::quorum {
+
+enum class Role : std::uint8_t { looking, following, leading };
+
+struct VoterOptions {
+  std::string address;
+  /// All voters, this one included; each is told the same.
+  std::vector<std::string> addresses;
+  /// Of `addresses`, in their sorted order: 1 to their number.
+  std::vector<int> priorities;
+  /// The election timeout. A leader says that it leads four times as often.
+  milliseconds election{300};
+  /// Drawn; used if this voter begins a log.
+  LogId new_log;
+};
+
+/// What a voter has on disk.
+struct Durable {
+  VoterId self;
+  /// None: it is empty.
+  std::optional<LogId> log;
+  Term term = 0;
+  /// In this term.
+  std::optional<VoterId> voted_for;
+  EntryLog entries;
+};
+
+struct Ready {
+  /// To be sent at once: they promise nothing that is not on disk.
+  std::vector<Message> at_once;
+  /// What differs from what is on disk: log, term and vote.
+  bool vote_changed = false;
+  /// The log's start.
+  bool start_changed = false;
+  /// The entries from this one on.
+  std::optional<Index> entries_changed;
+  /// To be sent when that is on disk.
+  std::vector<Message> once_stored;
+  /// Addresses of voters that have another log, or were told of other voters.
+  std::vector<std::string> strangers;
+  /// Addresses of leaders that would replace what is committed: a majority lost its disks.
+  std::vector<std::string> contradictions;
+};
+
+class Voter {
+ public:
+  Voter(VoterOptions options, Durable durable, LocalTime now);
+
+  void step(const Message& message, LocalTime now);
+  void tick(LocalTime now);
+  [[nodiscard]] LocalTime deadline() const noexcept;
+  [[nodiscard]] Ready take_ready(LocalTime now);
+  /// All that the last Ready named is on disk.
+  void stored(LocalTime now);
+
+  /// Where the record will be, if this voter leads and goes on leading.
+  [[nodiscard]] std::optional<Index> propose(std::string record, BrokerTime wall);
+  /// Says at once that it leads, so that confirmed_since() need not wait for the next time.
+  void ask_round() noexcept;
+  /// What was committed at `time`, if a majority has answered since that this voter leads.
+  [[nodiscard]] std::optional<Index> confirmed_since(LocalTime time) const;
+  /// What is committed below this is not needed.
+  void drop(Index first);
+
+  [[nodiscard]] Role role() const noexcept;
+  [[nodiscard]] Term term() const noexcept { return durable_.term; }
+  /// Where the leader of this term is, if one is known.
+  [[nodiscard]] const std::string* leader() const noexcept {
+    return leader_ ? &leader_->address : nullptr;
+  }
+  [[nodiscard]] Index committed() const noexcept { return committed_; }
+  [[nodiscard]] const Durable& durable() const noexcept { return durable_; }
+  [[nodiscard]] const EntryLog& entries() const noexcept { return durable_.entries; }
+
+ private:
+  struct Known {
+    VoterId id;
+    std::string address;
+  };
+  struct Leading {
+    LocalTime since;
+    LocalTime next_beat;
+    /// Its first entry: what is below was committed by it, too, once this is.
+    Index began = 0;
+    std::uint64_t round = 0;
+    bool beats = false;
+    /// By id: voters, and those who only copy the log (learners).
+    std::map<VoterId, Follower> followers;
+  };
+  enum class Standing : std::uint8_t { no, polls, asks_votes };
+  /// An empty voter that said that it is there.
+  struct Met {
+    VoterId id;
+    LocalTime at;
+    bool empty = false;
+  };
+
+  // voter.cc
+  [[nodiscard]] bool is_foreign(const Message& message) const noexcept;
+  void dispatch(const Message& message, LocalTime now);
+  Follower& follower_of(const Message& message);
+  [[nodiscard]] Message to(std::string address) const;
+  void follow(Term term, const std::optional<Known>& leader, LocalTime now);
+  void adopt(LogId log, LogStart start, LocalTime now);
+  void append(Entry entry);
+  // electing.cc
+  void time_out(LocalTime now);
+  void ask(bool poll, LocalTime now);
+  void on_ask_vote(const Message& message, const AskVote& ask, LocalTime now);
+  void on_vote(const Message& message, const GiveVote& vote, LocalTime now);
+  [[nodiscard]] bool hears_leader(LocalTime now) const noexcept;
+  // forming.cc
+  void announce(LocalTime now);
+  void form(LocalTime now);
+  void on_here(const Message& message, const Here& here, LocalTime now);
+  // following.cc
+  void on_append(const Message& message, const Append& append, LocalTime now);
+  void on_restart(const Message& message, const Restart& restart, LocalTime now);
+  [[nodiscard]] bool take_entries(const Append& append);
+  [[nodiscard]] Index last_of_other_terms(Index index) const;
+  // leading.cc
+  void lead(LocalTime now);
+  void lead_on(LocalTime now);
+  void send_entries(VoterId id, Follower& follower, LocalTime now);
+  void advance(LocalTime now);
+  void admit(LocalTime now);
+  [[nodiscard]] bool answers(VoterId id, milliseconds within, LocalTime now) const;
+  [[nodiscard]] bool majority_answers(const Configuration& voters, LocalTime now) const;
+  [[nodiscard]] int priority_of(const std::string& address) const;
+
+  VoterOptions options_;
+  Durable durable_;
+  Index committed_;
+  Patience patience_;
+  std::optional<Known> leader_;
+  LocalTime heard_ = kLongAgo;
+  std::optional<Leading> leading_;
+  Standing standing_ = Standing::no;
+  std::set<VoterId> yes_;
+  std::map<std::string, Met> met_;
+  /// What is on disk ends here.
+  Index stored_end_;
+  Ready ready_;
+};
+
+}  // namespace neliroute::quorum
