@@ -10,9 +10,8 @@ void Follower::sent(std::uint64_t round, LocalTime now, Index next) {
   newest_ = round;
   loaded_ += loaded ? 1 : 0;
   sent_.emplace(round, Sent{now, loaded});
-  if (sent_.size() > kRemembered) {
-    loaded_ -= sent_.begin()->second.loaded ? 1 : 0;
-    sent_.erase(sent_.begin());
+  if (sent_.size() > kRemembered) {  // what has entries is few, and waits for its answer
+    sent_.erase(std::ranges::find_if(sent_, [](const auto& one) { return !one.second.loaded; }));
   }
 }
 

@@ -18,6 +18,7 @@ constexpr const char* kUsage = R"(usage: neliroute_quorum_sim [OPTION]...
                       folder --source
   --seed S            this one alone, told step by step
   --keep-going        do not stop at the first that breaks something
+  --must-break        exit code 0 where something was broken
   --mutation NAME     break this clause on purpose
   --mutation-table    for each mutation the first seed that notices
 )";
@@ -34,6 +35,7 @@ struct Arguments {
   bool one = false;
   bool keep_going = false;
   bool table = false;
+  bool must_break = false;
 };
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -72,6 +74,8 @@ Arguments parse(int argc, char** argv) {
       arguments.keep_going = true;
     } else if (name == "--mutation") {
       if (!mutate(value())) refuse("there is no mutation " + std::string(argv[i]));
+    } else if (name == "--must-break") {
+      arguments.must_break = true;
     } else if (name == "--mutation-table") {
       arguments.table = true;
     } else {
@@ -121,7 +125,7 @@ int run(const Arguments& arguments) {
     std::puts("TOO LITTLE happened");
     return 1;
   }
-  return broken == 0 ? 0 : 1;
+  return (broken == 0) == arguments.must_break ? 1 : 0;
 }
 
 int table(const Arguments& arguments) {
