@@ -48,8 +48,10 @@ void Voter::ask(bool poll, LocalTime now) {
   }
 }
 
+/// Half a timeout is two beats. Not all of it: who stands heard the leader, too, and others may
+/// have heard him a little later.
 bool Voter::hears_leader(LocalTime now) const noexcept {
-  return leading_ || (leader_ && now - heard_ < options_.election);
+  return leading_ || (leader_ && now - heard_ < options_.election / 2);
 }
 
 void Voter::on_ask_vote(const Message& message, const AskVote& ask, LocalTime now) {

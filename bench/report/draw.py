@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import draw_leaders  # noqa: E402
 import draw_lookup  # noqa: E402
 import draw_placements  # noqa: E402
 import draw_runs  # noqa: E402
@@ -30,6 +31,7 @@ PLOTS = {
     "09-owners": ("churn", draw_runs.owners),
     "10-failover": ("failover", draw_runs.kills),
     "11-peers": ("peers", draw_runs.peers),
+    "15-leaders": ("leaders", draw_leaders.spread),
 }
 
 

@@ -149,6 +149,17 @@ def large_m(result):
                floor=1.0))]
 
 
+def leaders(result):
+    """Elections among replicas: the share of runs with even leaders, and logs without one."""
+    made = []
+    for row in result["rows"]:
+        name = (f"{row['nodes']} nodes, {row['logs']} logs, {row['course']}, {row['timeouts']}")
+        made.append(Figure(f"{name}: uneven", 100 * (1 - row["balanced"]), "%", floor=5.0))
+        made.append(Figure(f"{name}: without a leader, worst", row["unled_ms_worst"], "ms",
+                           floor=100.0))
+    return made
+
+
 def failover(result):
     """Kills over the session, gaps of planned moves, moves, use at rest."""
     violations = result["violations"] + result["exclusive_violations"]

@@ -64,7 +64,7 @@ def google(minutes, *arguments):
     return Run(minutes, ("--benchmark_out={json}", "--benchmark_out_format=json", *arguments))
 
 
-# The minutes of all full runs together are at most 165; tests/bench holds them to it.
+# The minutes of all full runs together are at most 167; tests/bench holds them to it.
 PARTS = (
     Part("placements", "bench/placements/placements.py",
          full={"simulate": python(8, "--cache", "{cache}")},
@@ -86,6 +86,10 @@ PARTS = (
          full={"join": python(2, "--partitions", "1024,10000,65536")},
          quick={"join": python(2, "--partitions", "1024")}, in_quick=True,
          parameters=(), figures=extract.large_m),
+    Part("leaders", "leaders",
+         full={"elections": python(2)},
+         quick={"elections": python(1, "--seeds", "5")}, in_quick=True,
+         parameters=("seeds", "election_ms"), figures=extract.leaders),
     Part("failover", "bench/failover/failover.py",
          full={"kafka-4.1.1": python(5, "--version", "4.1.1"),
                "kafka-3.9.1": python(6, "--version", "3.9.1", "--repetitions", "4")},

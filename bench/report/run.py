@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs the benchmarks, writes all of it into one JSON, and draws it.
 
-    scripts/bench                         every part, at most 2.75 hours, into build/bench
+    scripts/bench                         every part, at most 2.8 hours, into build/bench
     scripts/bench --quick                 about a minute: that it still runs; not every part
     scripts/bench --only lookup,churn     these; others that are there from the same commit stay
     scripts/bench --draw-only             the pictures again

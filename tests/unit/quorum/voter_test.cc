@@ -126,6 +126,8 @@ TEST(VoterVotes, for_nobody_while_it_hears_a_leader) {
   AskVote poll = vote_in(9);
   poll.poll = true;
   EXPECT_FALSE(gives(rig, poll, 2, 8));
+  rig.run_for(150ms);
+  EXPECT_TRUE(gives(rig, poll, 2, 8)) << "who asks heard the leader a little earlier";
 }
 
 TEST(VoterVotes, count_once_and_from_voters_alone) {
