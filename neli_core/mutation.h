@@ -116,9 +116,10 @@ enum class Mutation : std::uint8_t {
   yields_at_once,          ///< A2: what others wrote before they could know of the same lag counts
   lag_forgotten,           ///< A2: who reads nothing for a session lags no more
   late_seat_claims,        ///< A2: a claim counts whichever claim it replaces
+  seat_priorities_ignored, ///< A2: the most senior claims a free seat first, whatever it prefers
 };
 inline constexpr std::size_t kMutationCount =
-    static_cast<std::size_t>(Mutation::late_seat_claims) + 1;
+    static_cast<std::size_t>(Mutation::seat_priorities_ignored) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::bitset<kMutationCount> active_mutations;

@@ -33,6 +33,10 @@ Result<AssignedCore> AssignedCore::make(AssignedOptions options) {
     return Error(Errc::bad_option, "weight: " + std::to_string(options.weight) +
                                        " is more than " + std::to_string(kWeightMax));
   }
+  if (options.seat_priority > kSeatPriorityMax) {
+    return Error(Errc::bad_option, "seat_priority: " + std::to_string(options.seat_priority) +
+                                       " is more than " + std::to_string(kSeatPriorityMax));
+  }
   for (const auto& [what, text] : {std::pair{"host", &options.host}, {"zone", &options.zone}}) {
     if (text->size() <= kPlaceBytesMax) continue;
     return Error(Errc::bad_option, std::string(what) + ": " + std::to_string(text->size()) +
@@ -170,6 +174,7 @@ MemberFields AssignedCore::own_fields() const {
   fields.session = options_.session;
   fields.weight = options_.weight;
   fields.cordoned = options_.cordoned;
+  fields.seat_priority = options_.seat_priority;
   fields.host = options_.host;
   fields.zone = options_.zone;
   if (known_.seat.known() && known_.seat.holder() != kNobody) {

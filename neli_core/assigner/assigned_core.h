@@ -33,6 +33,7 @@ struct AssignedOptions {
   /// Silent for longer, this process is taken for dead. At least 3 intervals.
   milliseconds session{0};
   std::uint32_t weight = 1;
+  std::uint32_t seat_priority = kSeatPriorityDefault;
   bool cordoned = false;
   std::string host;
   std::string zone;

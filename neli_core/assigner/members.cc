@@ -40,6 +40,7 @@ void Members::read(const Record& record, const Sighting& seen) {
   Member& member = at->second;
   const MemberFields& fields = *record.member;
   if (member.fields.weight != fields.weight || member.fields.cordoned != fields.cordoned ||
+      member.fields.seat_priority != fields.seat_priority ||
       member.process.name != record.process.name || member.since != record.since ||
       (fields.leaving && !member.leaving) || (!seen.history && !member.seen_alive)) {
     ++version_;
@@ -229,10 +230,14 @@ std::vector<const Member*> Members::present() const {
 std::optional<std::size_t> Members::rank_of(ProcessId id) const {
   const Member* const member = find(id);
   if (member == nullptr || !member->lives()) return std::nullopt;
-  const auto seniors = std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
-    return entry.second.lives() && is_senior(entry.second, *member);
+  const auto goes_before = [&](const Member& other) {
+    const bool ignored = mutated(Mutation::seat_priorities_ignored);
+    return ignored ? is_senior(other, *member) : is_preferred(other, *member);
+  };
+  const auto before = std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
+    return entry.second.lives() && goes_before(entry.second);
   });
-  return static_cast<std::size_t>(seniors);
+  return static_cast<std::size_t>(before);
 }
 
 std::size_t Members::living_count() const noexcept {

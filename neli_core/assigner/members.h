@@ -55,6 +55,12 @@ struct Member {
     const auto rank = [](const Member& m) { return m.since.value_or(INT64_MAX); };
     return rank(left) != rank(right) ? rank(left) < rank(right) : left.id < right.id;
   }
+  /// Which of them may claim a free seat first (A2).
+  [[nodiscard]] friend bool is_preferred(const Member& left, const Member& right) noexcept {
+    const std::uint32_t priority = left.fields.seat_priority;
+    const std::uint32_t other = right.fields.seat_priority;
+    return priority != other ? priority > other : is_senior(left, right);
+  }
 };
 
 struct MembersOptions {
@@ -110,7 +116,7 @@ class Members {
   [[nodiscard]] std::vector<const Member*> living() const;
   /// The same, and those that leave.
   [[nodiscard]] std::vector<const Member*> present() const;
-  /// How many of the living are senior to it; no value: it does not live.
+  /// How many of the living may claim a free seat before it (A2); no value: it does not live.
   [[nodiscard]] std::optional<std::size_t> rank_of(ProcessId id) const;
   [[nodiscard]] std::size_t living_count() const noexcept;
   /// Of these, those that may own something, overrides included, apart from `except`.

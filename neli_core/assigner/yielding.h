@@ -94,7 +94,7 @@ class Yielding {
     const auto& [id, stated] = one;
     if (stated.unread != other.second.unread) return stated.unread < other.second.unread;
     if (stated.lag != other.second.lag) return stated.lag < other.second.lag;
-    return is_senior(*members.find(id), *members.find(other.first));
+    return is_preferred(*members.find(id), *members.find(other.first));
   }
 
   void look(const OwnReading& own, microseconds flowed, LocalTime now) {

@@ -107,6 +107,9 @@ std::optional<MemberFields> member_of(const json::value* value) {
   member.session = std::max(*session, kMemberSessionMin);
   member.weight = std::min(small_of(object->if_contains("weight")).value_or(1), kWeightMax);
   member.cordoned = truth_of(object->if_contains("cordoned"));
+  member.seat_priority =
+      std::min(small_of(object->if_contains("seat_priority")).value_or(kSeatPriorityDefault),
+               kSeatPriorityMax);
   member.host = text_of(object->if_contains("host")).substr(0, kPlaceBytesMax);
   member.zone = text_of(object->if_contains("zone")).substr(0, kPlaceBytesMax);
   member.seat = seat_of(object->if_contains("seat"));
@@ -214,6 +217,9 @@ void write_member(ObjectWriter& out, const MemberFields& member) {
   out.number("session_ms", member.session.count());
   if (member.weight != 1) out.number("weight", member.weight);
   if (member.cordoned) out.truth("cordoned", true);
+  if (member.seat_priority != kSeatPriorityDefault) {
+    out.number("seat_priority", member.seat_priority);
+  }
   if (!member.host.empty()) out.text("host", member.host);
   if (!member.zone.empty()) out.text("zone", member.zone);
   if (member.seat) out.text("seat", to_string(*member.seat));

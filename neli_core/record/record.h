@@ -45,6 +45,10 @@ struct EpochParts {
 /// The greatest weight that a member can have.
 inline constexpr std::uint32_t kWeightMax = 1000;
 
+/// The greatest seat priority that a member can have, and that of one that states none.
+inline constexpr std::uint32_t kSeatPriorityMax = 100;
+inline constexpr std::uint32_t kSeatPriorityDefault = 50;
+
 /// The shortest session that a member can have: below it, a slow broker passes for a death.
 inline constexpr milliseconds kMemberSessionMin{300};
 /// The longest host or zone, in bytes.
@@ -55,6 +59,7 @@ struct MemberFields {
   milliseconds session{0};  ///< silent for longer: taken for dead
   std::uint32_t weight = 1;
   bool cordoned = false;  ///< to own nothing
+  std::uint32_t seat_priority = kSeatPriorityDefault;  ///< the highest claims a free seat first
   std::string host;
   std::string zone;
   /// The newest seat claim that it has read, and whose it is. No value: none.

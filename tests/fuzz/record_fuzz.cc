@@ -26,6 +26,7 @@ void check_limits(const Record& record, std::size_t size) {
     FUZZ_CHECK(record.member->session >= kMemberSessionMin, "a session");
     FUZZ_CHECK(record.member->session <= kLeaseMax, "a session");
     FUZZ_CHECK(record.member->weight <= kWeightMax, "a weight");
+    FUZZ_CHECK(record.member->seat_priority <= kSeatPriorityMax, "a seat priority");
     FUZZ_CHECK(record.member->host.size() <= kPlaceBytesMax, "memory is bounded");
     FUZZ_CHECK(record.member->zone.size() <= kPlaceBytesMax, "memory is bounded");
   }

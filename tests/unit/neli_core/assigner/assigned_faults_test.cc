@@ -289,5 +289,17 @@ TEST(AssignedFaults, a_place_that_is_too_long_is_refused) {
   EXPECT_NE(refused.error().message().find("zone"), std::string::npos);
 }
 
+TEST(AssignedFaults, a_seat_priority_that_is_too_high_is_refused) {
+  AssignedRig rig;
+  AssignedOptions options = rig.core_options(1);
+  options.seat_priority = 100;
+  EXPECT_TRUE(AssignedCore::make(options));
+  options.seat_priority = 101;
+  const auto refused = AssignedCore::make(options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  EXPECT_EQ(refused.error().message(), "seat_priority: 101 is more than 100");
+}
+
 }  // namespace
 }  // namespace neliroute

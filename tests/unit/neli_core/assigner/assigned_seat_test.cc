@@ -21,6 +21,20 @@ std::uint64_t seats_claimed(const std::vector<Process*>& all) {
   return count;
 }
 
+/// Members 1, 2, ..., each with its seat priority. The first one assigns.
+std::vector<Process*> start_preferring(AssignedRig& rig,
+                                       const std::vector<std::uint32_t>& priorities) {
+  std::vector<Process*> all;
+  for (std::size_t i = 0; i < priorities.size(); ++i) {
+    AssignedOptions options = rig.core_options(i + 1);
+    options.seat_priority = priorities[i];
+    all.push_back(&rig.start(std::move(options)));
+    rig.run_for(10ms);
+  }
+  rig.run_for(5000ms);
+  return all;
+}
+
 // A9: two of four are many, but the previous assigner is not counted.
 TEST(AssignedSeat, an_assigner_and_an_owner_that_die_at_once_are_replaced_after_one_session) {
   AssignedRig rig;
@@ -32,6 +46,69 @@ TEST(AssignedSeat, an_assigner_and_an_owner_that_die_at_once_are_replaced_after_
   EXPECT_LE(rig.now(), killed + kSession + kInterval);
   EXPECT_TRUE(all[1]->notices.empty());
   EXPECT_EQ(all[1]->core.assignment_status()->waits, 0u);
+}
+
+// A2: a holder that lives keeps the seat, whoever joins.
+TEST(AssignedSeat, is_not_taken_from_its_holder_by_a_member_of_a_higher_seat_priority) {
+  AssignedRig rig;
+  const auto all = start_preferring(rig, {0, 100});
+  rig.run_for(60'000ms);
+  EXPECT_TRUE(all[0]->core.seat().held_by_own());
+  EXPECT_EQ(seats_claimed(all), 1u);
+}
+
+// Also where it became free by a word, and not by a silence.
+TEST(AssignedSeat, goes_to_the_member_of_the_highest_seat_priority) {
+  AssignedRig rig;
+  const auto all = start_preferring(rig, {50, 49, 51, 100});
+  const LocalTime killed = rig.now();
+  rig.kill(*all[0]);
+  ASSERT_TRUE(rig.run_until([&] { return all[3]->core.seat().held_by_own(); }, 5000ms));
+  EXPECT_LE(rig.now(), killed + kSession + kInterval);
+  EXPECT_EQ(seats_claimed(all), 2u);
+  const LocalTime left = rig.now();
+  rig.close(*all[3], 5000ms);
+  ASSERT_TRUE(rig.run_until([&] { return all[2]->core.seat().held_by_own(); }, 5000ms));
+  EXPECT_LE(rig.now(), left + kInterval);
+  EXPECT_EQ(seats_claimed(all), 3u);
+}
+
+// It hangs, and does not count as dead yet.
+TEST(AssignedSeat, is_taken_an_interval_later_where_the_preferred_member_does_not_claim) {
+  AssignedRig rig;
+  const auto all = start_preferring(rig, {50, 100, 50, 75});
+  rig.close(*all[1], 5000ms);  // the seat is where it was
+  rig.run_for(5000ms);
+  AssignedOptions options = rig.core_options(5);
+  options.seat_priority = 100;
+  Process& preferred = rig.start(std::move(options));
+  rig.run_for(1000ms);
+  ASSERT_TRUE(all[0]->core.seat().held_by_own());
+  preferred.hold = true;
+  const LocalTime left = rig.now();
+  rig.close(*all[0], 5000ms);
+  ASSERT_TRUE(rig.run_until([&] { return all[3]->core.seat().held_by_own(); }, 5000ms));
+  EXPECT_GE(rig.now(), left + kInterval);
+  EXPECT_LE(rig.now(), left + 2 * kInterval);
+  rig.release_hold(preferred);
+  rig.run_for(10'000ms);
+  EXPECT_TRUE(all[3]->core.seat().held_by_own());
+}
+
+// The preferred one learns late that the seat is free, and then claims it, too: the log's order
+// decides, and not who is preferred.
+TEST(AssignedSeat, is_held_by_the_first_of_two_that_claim_it) {
+  AssignedRig rig;
+  const auto all = start_preferring(rig, {50, 60, 50, 100});
+  all[3]->late = kInterval * 3 / 2;
+  rig.run_for(2 * kInterval);
+  rig.close(*all[0], 5000ms);
+  rig.run_for(10'000ms);
+  EXPECT_EQ(all[1]->core.counters().seats_claimed, 1u);
+  EXPECT_EQ(all[3]->core.counters().seats_claimed, 1u);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_EQ(all[i]->core.seat().holder(), ProcessId{2});
+  }
 }
 
 // Of its own accord: nothing of what it leads has changed.

@@ -379,6 +379,27 @@ TEST_F(MembersTest, living_are_in_order_of_seniority) {
   EXPECT_EQ(members.rank_of(ProcessId{2}), 0u);
 }
 
+// A2. Whom to plan for, and in which order, is another question.
+TEST_F(MembersTest, ranks_for_a_free_seat_are_by_seat_priority_and_then_by_seniority) {
+  const auto said = [](std::uint64_t id, std::uint32_t priority) {
+    Record record = renewal(id);
+    record.member->seat_priority = priority;
+    return record;
+  };
+  Record newest = said(5, 100);
+  newest.since.reset();
+  for (const Record& record : {renewal(1), said(2, 49), said(3, 100), renewal(4), newest}) {
+    read(record);
+  }
+  const std::vector<std::uint64_t> ranks = {3, 5, 1, 4, 2};
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    EXPECT_EQ(members.rank_of(ProcessId{ranks[rank]}), rank) << ranks[rank];
+  }
+  EXPECT_EQ(members.living().front()->id, kOwn);
+  members.leave(ProcessId{3}, told::seen(now));
+  EXPECT_EQ(members.rank_of(ProcessId{5}), 0u);
+}
+
 TEST_F(MembersTest, the_dead_are_forgotten_after_twenty_minutes) {
   read(renewal(1));
   read(renewal(2, 500ms));
@@ -411,6 +432,8 @@ TEST_F(MembersTest, what_may_change_a_plan_bumps_the_version) {
   record.member->weight = 2;
   EXPECT_TRUE(changes());
   record.member->cordoned = true;
+  EXPECT_TRUE(changes());
+  record.member->seat_priority = 51;  // dashboards show it
   EXPECT_TRUE(changes());
   record.since = 77;
   EXPECT_TRUE(changes());

@@ -49,6 +49,7 @@ class YieldingTest : public testing::Test {
     std::uint64_t id;
     milliseconds lag;
     std::string unread = "";
+    std::uint32_t seat_priority = kSeatPriorityDefault;
   };
   ProcessId after_they_state(const std::vector<States>& all, milliseconds own_lag = 400ms) {
     now += kInterval;
@@ -59,6 +60,7 @@ class YieldingTest : public testing::Test {
       record.member->reads = true;
       record.member->lag = one.lag;
       record.member->unread = told::ranges(one.unread);
+      record.member->seat_priority = one.seat_priority;
       members.read(record, told::seen(now));
       yielding.read(record, own, members, now);
     }
@@ -204,6 +206,13 @@ TEST_F(YieldingTest, does_not_give_way_to_who_does_not_read_a_log_that_it_reads)
 TEST_F(YieldingTest, gives_way_to_who_reads_soonest_whoever_is_senior) {
   lag_for_long();
   const std::vector<States> both = {{2, 150ms}, {3, 10ms}};
+  EXPECT_EQ(after_they_state(both), kNobody);
+  EXPECT_EQ(after_they_state(both), ProcessId{3});
+}
+
+TEST_F(YieldingTest, gives_way_to_the_preferred_one_of_two_that_read_as_soon) {
+  lag_for_long();
+  const std::vector<States> both = {{2, 10ms}, {3, 10ms, "", 51}};
   EXPECT_EQ(after_they_state(both), kNobody);
   EXPECT_EQ(after_they_state(both), ProcessId{3});
 }

@@ -181,6 +181,7 @@ TEST(MemberFields, are_read_again_all_of_them) {
   EXPECT_EQ(std::get<Record>(decode_record(encode_record(record))), record);
   record.member->weight = kWeightMax;
   record.member->cordoned = true;
+  record.member->seat_priority = kSeatPriorityMax;
   record.member->host = "host\"1\"";
   record.member->zone = "z\xff";
   record.member->seat = Epoch{1'700'000'000'123, 0};
@@ -219,6 +220,7 @@ TEST(MemberFields, at_their_defaults_are_left_out) {
   Record record = member_record();
   record.member->weight = 0;
   record.member->cordoned = true;
+  record.member->seat_priority = 0;
   record.member->host = "h";
   record.member->zone = "z";
   record.member->seat = Epoch{5, 6};
@@ -232,7 +234,8 @@ TEST(MemberFields, at_their_defaults_are_left_out) {
   record.member->preparing = 5s;
   record.member->preparing_parts = *PartitionRanges::parse("3-4");
   const std::string full = encode_record(record);
-  EXPECT_NE(full.find(R"("member":{"session_ms":3000,"weight":0,"cordoned":true,"host":"h",)"
+  EXPECT_NE(full.find(R"("member":{"session_ms":3000,"weight":0,"cordoned":true,)"
+                      R"("seat_priority":0,"host":"h",)"
                       R"("zone":"z","seat":"5:6","seat_by":"0000000000000002","upto":7,)"
                       R"("assigning":true,"reads":true,"lag_ms":12,"unread":"1","leaving":true,)"
                       R"("preparing_ms":5000,"preparing":"3-4"})"),
@@ -268,6 +271,11 @@ TEST(MemberFields, beyond_what_is_possible_are_bounded_or_left_out) {
   for (const char* weight : {"-1", "\"2\"", "2.5", "null"}) {
     EXPECT_EQ(member(R"({"session_ms":1,"weight":)" + std::string(weight) + "}")->weight, 1u)
         << weight;
+  }
+  EXPECT_EQ(member(R"({"session_ms":1,"seat_priority":101})")->seat_priority, kSeatPriorityMax);
+  for (const char* priority : {"-1", "\"2\"", "2.5", "null"}) {
+    const auto said = member(R"({"session_ms":1,"seat_priority":)" + std::string(priority) + "}");
+    EXPECT_EQ(said->seat_priority, kSeatPriorityDefault) << priority;
   }
   const auto odd = member(
       R"({"session_ms":1,"cordoned":1,"host":2,"zone":[],"seat":"1:-1","seat_by":"2",)"
