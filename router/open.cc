@@ -81,6 +81,7 @@ Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOption
     assigned.core = std::move(core);
     assigned.session = timing.session;
     assigned.weight = options.weight;
+    assigned.seat_priority = options.seat_priority;
     auto made = AssignedCore::make(std::move(assigned));
     if (!made) return made.error();
     return std::unique_ptr<Core>(std::make_unique<AssignedCore>(std::move(*made)));
@@ -146,6 +147,14 @@ Result<void> check_owner(const RouterOptions& options) {
   if (options.weight > kWeightMax) {
     return Error{Errc::bad_option, "`weight` " + std::to_string(options.weight) +
                                        " is more than " + std::to_string(kWeightMax)};
+  }
+  if (options.seat_priority != kSeatPriorityDefault && options.assignment == Assignment::group) {
+    return Error{Errc::bad_option, "`seat_priority` is of `assignment` assigner only: a group has "
+                                   "no seat; leave it out, or choose `assignment` assigner"};
+  }
+  if (options.seat_priority > kSeatPriorityMax) {
+    return Error{Errc::bad_option, "`seat_priority` " + std::to_string(options.seat_priority) +
+                                       " is more than " + std::to_string(kSeatPriorityMax)};
   }
   if (options.hints || options.variation == Variation::broadcast) return {};
   // The other variation would silently ignore it.

@@ -138,6 +138,9 @@ struct RouterOptions {
   /// Assignment::assigner only: how much this process should own beside the others, from 0,
   /// nothing, to 1000.
   std::uint32_t weight = 1;
+  /// Assignment::assigner only: of the processes that live, the one of the highest seat priority, 0
+  /// to 100, becomes the assigner where there is none. It takes nothing from one that assigns.
+  std::uint32_t seat_priority = 50;
   /// How many roles there are at first; no value: as many as slots. Router::set_role_count().
   std::optional<std::uint32_t> roles;
   /// How long listeners may prepare before a claim, and again warm up before this process leads; at

@@ -179,6 +179,11 @@ constexpr OptionRow kRows[] = {
       .help = "assigner: how much this process should own beside the others, from 0, nothing, to "
               "1000 (default 1)", .shown = kOwner},
      [](Options& o, Text t) { return put(o.weight, parse_number(t, 0, kWeightMax)); }},
+    {{.field = "seat_priority", .flag = "--seat-priority", .type = "N", .heading = "Variation",
+      .help = "assigner: where none assigns, the process of the highest seat priority, 0 to 100, "
+              "becomes the assigner (default 50); it takes nothing from one that assigns",
+      .shown = kOwner},
+     [](Options& o, Text t) { return put(o.seat_priority, parse_number(t, 0, kSeatPriorityMax)); }},
     {{.field = "timing.local_clock_error", .flag = "--local-clock-error", .type = "TIME",
       .heading = "Variation",
       .help = "broadcast: bound on the error between the broker's clock and this machine's",

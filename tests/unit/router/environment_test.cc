@@ -107,6 +107,13 @@ TEST_F(EnvironmentTest, SaysWhoAssigns) {
   EXPECT_THAT(RouterOptions::from_environment().error().message(),
               StartsWith("NELIROUTE_WEIGHT: \"1001\" is not a whole number from 0 to 1000"));
   set("NELIROUTE_WEIGHT", "0");
+  EXPECT_EQ(RouterOptions::from_environment()->seat_priority, kSeatPriorityDefault);
+  set("NELIROUTE_SEAT_PRIORITY", "100");
+  EXPECT_EQ(RouterOptions::from_environment()->seat_priority, 100u);
+  set("NELIROUTE_SEAT_PRIORITY", "101");
+  EXPECT_THAT(RouterOptions::from_environment().error().message(),
+              StartsWith("NELIROUTE_SEAT_PRIORITY: \"101\" is not a whole number from 0 to 100"));
+  set("NELIROUTE_SEAT_PRIORITY", "0");
   set("NELIROUTE_ASSIGNMENT", "kafka");
   const auto refused = RouterOptions::from_environment();
   ASSERT_FALSE(refused);

@@ -162,6 +162,17 @@ TEST(AssignmentTest, WhatOnlyAnAssignerHasIsRefusedBesideAGroup) {
   refused = Router::open(io.get_executor(), options);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().message(), "`weight` 1001 is more than 1000");
+  options.weight = 1;
+  options.seat_priority = 101;
+  refused = Router::open(io.get_executor(), options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message(), "`seat_priority` 101 is more than 100");
+  options.seat_priority = 51;
+  options.assignment = Assignment::group;
+  refused = Router::open(io.get_executor(), options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  EXPECT_THAT(refused.error().message(), StartsWith("`seat_priority` is of `assignment` assigner"));
 }
 
 TEST(HashTest, SlotsThatNoKeyReachesAreRefused) {
