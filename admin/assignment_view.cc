@@ -33,6 +33,7 @@ json::object json_of(const ObservedMember& member) {
   row["session_ms"] = member.session.count();
   row["weight"] = member.weight;
   row["cordoned"] = member.cordoned;
+  row["seat_priority"] = member.seat_priority;
   if (member.on_probation) row["on_probation"] = true;
   if (member.preparing) row["preparing"] = true;
   if (!member.host.empty()) put_text(row, "host", member.host);

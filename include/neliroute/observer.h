@@ -80,6 +80,7 @@ struct ObservedMember {
   bool preparing = false;
   std::string host;
   std::string zone;
+  std::uint32_t seat_priority = 50;  ///< RouterOptions::seat_priority
 };
 
 /// Operators' overrides (`neliroute cordon`, …), by the names of processes.

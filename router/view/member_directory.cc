@@ -29,7 +29,8 @@ bool is_same(const ObservedMember& known, const Member& member,
          known.cordoned == is_cordoned(member, overrides) &&
          known.on_probation == (member.probation_until != kLongAgo) &&
          known.preparing == is_preparing(member) && known.host == fields.host &&
-         known.zone == fields.zone && known.peer->info == member.process;
+         known.zone == fields.zone &&
+         known.seat_priority == fields.seat_priority && known.peer->info == member.process;
 }
 
 PeerPtr peer_of(const Member& member) {
@@ -46,7 +47,8 @@ ObservedMember observed(const Member& member, const StandingOverrides& overrides
           member.probation_until != kLongAgo,
           is_preparing(member),
           fields.host,
-          fields.zone};
+          fields.zone,
+          fields.seat_priority};
 }
 
 bool is_anything(const StandingOverrides& overrides) { return overrides != StandingOverrides{}; }

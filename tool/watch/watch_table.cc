@@ -44,6 +44,8 @@ std::string notes_of(const WatchModel& model, const OwnerRow& row) {
     add(row.member->on_probation, "on probation");
     add(row.member->preparing, "preparing");
     add(row.member->weight != 1, fmt::format("weight {}", row.member->weight));
+    add(row.member->seat_priority != ObservedMember{}.seat_priority,
+        fmt::format("seat priority {}", row.member->seat_priority));
   }
   add(row.coming > 0, text_of(std::uint64_t{row.coming}) + " to come");
   add(row.handing > 0, text_of(std::uint64_t{row.handing}) + " to hand over");

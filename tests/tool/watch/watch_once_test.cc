@@ -46,10 +46,12 @@ TEST(WatchOnceTest, WhoAssignsAndWhatIsOnTheWay) {
   rig.tell({0, 1, 3}, moving);
   ObservedMember gamma = WatchRig::member(process("gamma", 3));
   gamma.state = MemberState::silent;
-  rig.assign(kAlpha, {WatchRig::member(kAlpha), WatchRig::member(kBeta, 2), gamma});
+  ObservedMember beta = WatchRig::member(kBeta, 2);
+  beta.seat_priority = 90;
+  rig.assign(kAlpha, {WatchRig::member(kAlpha), beta, gamma});
   const std::string text = once_text(rig.model);
   EXPECT_NE(text.find("assigns, 3 to hand over"), std::string::npos) << text;
-  EXPECT_NE(text.find("weight 2, 3 to come"), std::string::npos) << text;
+  EXPECT_NE(text.find("weight 2, seat priority 90, 3 to come"), std::string::npos) << text;
   EXPECT_NE(text.find("\ngamma      -      -  silent  "), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("\nassigned by alpha; 2 members\n"
                              "operators' overrides: see `neliroute overrides`")) << text;

@@ -67,6 +67,7 @@ TEST(AssignmentView, tells_who_assigns_since_when_and_each_members_share) {
   heavy.preparing = true;
   heavy.host = "rack-7";
   heavy.zone = "\xff";
+  heavy.seat_priority = 90;
   ObservedMember silent = member(3);
   silent.state = MemberState::silent;
   silent.on_probation = true;
@@ -86,10 +87,12 @@ TEST(AssignmentView, tells_who_assigns_since_when_and_each_members_share) {
   ASSERT_EQ(members.size(), 3u);
   EXPECT_EQ(boost::json::serialize(members[0]),
             R"({"name":"p1","id":"0000000000000001","endpoint":"p1:1","tags":{},"state":"living",)"
-            R"("session_ms":3000,"weight":1,"cordoned":false,"partitions":3,"designated":1})");
+            R"("session_ms":3000,"weight":1,"cordoned":false,"seat_priority":50,)"
+            R"("partitions":3,"designated":1})");
   EXPECT_EQ(members[1].at("weight"), 4);
   EXPECT_EQ(members[1].at("cordoned"), true);
   EXPECT_EQ(members[1].at("preparing"), true);
+  EXPECT_EQ(members[1].at("seat_priority"), 90);
   EXPECT_EQ(members[1].at("host"), "rack-7");
   EXPECT_EQ(members[1].at("zone_base64"), "/w==");
   EXPECT_EQ(members[1].at("partitions"), 0);

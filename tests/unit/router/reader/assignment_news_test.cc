@@ -111,10 +111,12 @@ TEST(AssignmentNews, a_watcher_tells_of_members_and_then_of_what_changes) {
   Record heavy = WatchedLane::member(2);
   heavy.member->weight = 3;
   heavy.member->zone = "a";
+  heavy.member->seat_priority = 90;
   rig.append(0, heavy);
   const Epoch seat = rig.claim_seat(3);
   EXPECT_EQ(witness->members.at("p2").weight, 3u);
   EXPECT_EQ(witness->members.at("p2").zone, "a");
+  EXPECT_EQ(witness->members.at("p2").seat_priority, 90u);
   EXPECT_EQ(witness->members.at("p2").session, 500ms);
   EXPECT_EQ(witness->assigner, "p3");
   EXPECT_EQ(witness->seat, seat);
