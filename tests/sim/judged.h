@@ -26,6 +26,7 @@ enum class Judged : std::uint8_t {
   late_writes,       ///< of an ownership that was over when they came
   agreements,        ///< of two members on who is dead
   sick_gaps,         ///< beside a member that is sick for ever
+  preferences,       ///< who took a free seat, compared with all that were well
   overrides,         ///< lanes whose owners were compared with their overrides
   requests_served,   ///< of callers with old hints
   requests_redirected,
@@ -44,8 +45,8 @@ using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
       "led_seconds",     "acquisitions",    "barriers",     "planned_gaps",
       "disturbed_gaps",  "crash_gaps",      "local_answers",   "remote_answers", "unowned_answers",
       "unknown_answers", "writes_taken",    "writes_refused", "late_writes",
-      "agreements",      "sick_gaps",       "overrides",       "requests_served",
-      "requests_redirected", "requests_waiting", "requests_refused", "audited",
+      "agreements",      "sick_gaps",       "preferences",     "overrides",
+      "requests_served", "requests_redirected", "requests_waiting", "requests_refused", "audited",
       "two_leaders", "beyond"};
   return kNames[static_cast<std::size_t>(what)];
 }

@@ -262,7 +262,8 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
     count(Judged::crash_gaps);
     const Time last = std::max(start, departed_[part / plan_.partitions]);
     const bool some_lead = leads_on(part, start, now);
-    Time healed = last + plan_.healed(crashes, some_lead);
+    Time healed = last + plan_.healed(crashes, some_lead) +
+                  plan_.healed_by(newcomers(part, start, now));
     // Who starts meanwhile delays nobody, but where nobody leads.
     if (!some_lead) {
       const Time awaited = last_start(part, now) + plan_.healed_after_a_start();
@@ -327,6 +328,19 @@ Time Oracle::last_start(std::uint32_t part, Time now) const {
     if (of_lane && present_since_[n] <= now) last = std::max(last, present_since_[n]);
   }
   return last;
+}
+
+// They may be preferred. By seniority they come last.
+std::uint32_t Oracle::newcomers(std::uint32_t part, Time start, Time now) const {
+  if (plan_.seat_priorities.empty()) return 0;
+  std::uint32_t count = 0;
+  for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+    const bool of_lane = n % plan_.lanes == part / plan_.partitions;
+    const Time since = present_since_[n];
+    const Time knew = plan_.session() + plan_.known_by();
+    if (of_lane && since <= now && since > start - knew) ++count;
+  }
+  return count;
 }
 
 // Somebody led something of the lane since before then.

@@ -207,6 +207,7 @@ class Oracle {
   [[nodiscard]] std::uint32_t crashes_before(std::uint32_t part, Time start) const;
   [[nodiscard]] bool only_crashes(std::uint32_t part, Time start) const;
   [[nodiscard]] Time last_start(std::uint32_t part, Time now) const;
+  [[nodiscard]] std::uint32_t newcomers(std::uint32_t part, Time start, Time now) const;
   void note_nothing_lives(std::uint8_t node, Time now);
   [[nodiscard]] bool leads_on(std::uint32_t part, Time start, Time now) const;
   [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }

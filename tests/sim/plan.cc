@@ -327,6 +327,13 @@ Time Plan::healed_after_a_start() const {
 
 Time Plan::longer_from_nothing() const { return std::max(session() - 2 * interval(), Time{0}); }
 
+// A2: a rank for each that does not know yet that the seat is free. A7: who takes it hears the
+// owners first.
+Time Plan::healed_by(std::uint32_t newcomers) const {
+  if (newcomers == 0) return 0;
+  return newcomers * interval() + std::max(2 * interval(), session() / 3);
+}
+
 // A1 and A2: two sessions and the ranks, where the sick one held the seat; A5: it may be named for
 // what the dead led, and not lead it, but prepare for it again and again.
 Time Plan::healed_beside_the_sick(std::uint32_t crashes) const {
@@ -420,6 +427,14 @@ Plan make_plan(const Request& request) {
                            ? plan.timing.lease + milliseconds{silences.magnitude(1, 60'000)}
                            : kServeStaleDefault;
   }
+  Random preferences(request.seed, 17);
+  if (plan.assigner() && preferences.percent(50)) {
+    // Of few kinds, so that some are equal.
+    for (std::uint32_t i = 0; i < plan.processes; ++i) {
+      const auto quarters = static_cast<std::uint32_t>(preferences.between(0, 4));
+      plan.seat_priorities.push_back(kSeatPriorityMax * quarters / 4);
+    }
+  }
   plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
   // A member that is named for what it cannot lead is given up after that, and so may the next.
   if (plan.assigner()) plan.recovery += 4 * plan.longest_lease() + 2 * plan.session() +
@@ -459,6 +474,7 @@ std::string describe(const Plan& plan) {
          (plan.serve_stale.count() == 0
               ? ""
               : ", serves on for " + std::to_string(plan.serve_stale.count()) + " ms") +
+         (plan.seat_priorities.empty() ? "" : ", seat priorities") +
          "; faults:" + (with.empty() ? " none" : with);
 }
 

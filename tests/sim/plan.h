@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "neli_core/options.h"
 #include "neli_core/timing.h"
@@ -81,9 +82,17 @@ struct Plan {
   milliseconds prepare_timeout{0};
   /// Non-exclusive mode: for how long owners serve on, and hints are believed, in a silence.
   milliseconds serve_stale{0};
+  /// Where a member assigns: what its processes state in turn, each in its first life, and the
+  /// next one in its second. Empty: none states any.
+  std::vector<std::uint32_t> seat_priorities;
   bool only_unable = false;      ///< forbidden, or out of reach, for long, and nothing else
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before
 
+  /// Of a process: what it states in that life.
+  [[nodiscard]] std::uint32_t seat_priority(std::uint32_t process, std::uint32_t life) const {
+    if (seat_priorities.empty()) return kSeatPriorityDefault;
+    return seat_priorities[(process + life) % seat_priorities.size()];
+  }
   [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }
   [[nodiscard]] const StoreKind& store() const { return kind_of(request.store); }
   [[nodiscard]] bool broadcast() const { return request.variation == Variation::broadcast; }
@@ -133,6 +142,8 @@ struct Plan {
   /// Where nobody led: counted from the last start, and how much later than healed() at most.
   [[nodiscard]] Time healed_after_a_start() const;
   [[nodiscard]] Time longer_from_nothing() const;
+  /// How much later than healed() at most, where so many preferred members may just have started.
+  [[nodiscard]] Time healed_by(std::uint32_t newcomers) const;
   /// As healed(), where one process is sick all the time.
   [[nodiscard]] Time healed_beside_the_sick(std::uint32_t crashes) const;
   /// Whether nothing in the run lets that take longer, without being an event.

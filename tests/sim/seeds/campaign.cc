@@ -54,6 +54,8 @@ constexpr std::uint64_t least_of(Judged what) {
       return 30;
     case Judged::sick_gaps:
       return 60;
+    case Judged::preferences:
+      return 40;
     case Judged::unowned_answers:
     case Judged::overrides:
       return 20;
@@ -101,6 +103,9 @@ bool is_judged(Judged what, const Request& request) {
   if (what == Judged::overrides || what == Judged::crash_gaps || what == Judged::agreements ||
       what == Judged::sick_gaps) {
     return request.assigner;
+  }
+  if (what == Judged::preferences) {
+    return request.assigner && !kind_of(request.store).writers_stamps;
   }
   return claimed && what != Judged::unknown_answers && what != Judged::requests_refused;
 }

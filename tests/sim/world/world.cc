@@ -277,7 +277,7 @@ void World::start_process(Node& node) {
   core.process = {name_of(node), "10.0.0.7:8080", {}};
   node.ids.push_back(node.id);
   node.lease = core.lease;
-  node.core = make_core(core);
+  node.core = make_core(node, core);
   if (!node.core) return;
   node.directory.emplace(DirectoryOptions{plan_.partitions, plan_.logs, Lane{node.lane}, core.mode,
                                           core.lease, /*watcher=*/false, core.clock_error,
@@ -292,11 +292,12 @@ void World::start_process(Node& node) {
   on_timer(node);
 }
 
-std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
+std::unique_ptr<Core> World::make_core(const Node& node, const CoreOptions& options) {
   if (plan_.assigner()) {
     AssignedOptions assigned;
     assigned.core = options;
     assigned.session = plan_.timing.session;
+    assigned.seat_priority = plan_.seat_priority(node.index, node.life);
     return own(AssignedCore::make(assigned));
   }
   const bool beside = plan_.has(Fault::broadcast_beside) && options.lane == Lane{1};

@@ -100,7 +100,7 @@ class World {
                 std::int64_t b = 0, std::int64_t c = 0);
   Time latency(Node& node);
   void start_process(Node& node);
-  [[nodiscard]] std::unique_ptr<Core> make_core(const CoreOptions& options);
+  [[nodiscard]] std::unique_ptr<Core> make_core(const Node& node, const CoreOptions& options);
   template <class Made>
   [[nodiscard]] std::unique_ptr<Core> own(Made made) {
     if (made) return std::make_unique<std::decay_t<decltype(*made)>>(std::move(*made));
@@ -251,6 +251,7 @@ class World {
   void meet(Met what, std::uint64_t times = 1) { met_[static_cast<std::size_t>(what)] += times; }
   void judge_deaths(const Node& node);
   void judge_agreement(const Node& node);
+  void judge_preference(std::size_t lane, ProcessId before);
   void judge_leave(const Node& node, const std::vector<Transition>& transitions);
 
   // world_overrides.cc: operators' overrides.

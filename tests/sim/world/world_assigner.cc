@@ -56,6 +56,7 @@ void World::note_assigner(const StoredRecord& stored, std::int64_t offset) {
   note_seat(stored, offset);
   if (seated_ != seated) meet(Met::seat_changes);
   for (std::size_t lane = 0; lane < plan_.lanes; ++lane) {
+    if (seated_[lane] != seated[lane]) judge_preference(lane, seated[lane]);
     if (seats_[lane] == seats[lane]) continue;
     for (std::uint32_t log = 0; log < plan_.logs; ++log) oracle_.unread(lane, log, now_);
   }
@@ -164,6 +165,37 @@ void World::judge_deaths(const Node& node) {
     }
     oracle_.broken("process " + std::to_string(node.index) + " takes process " +
                        std::to_string(victim->index) + " for dead, and nothing was wrong",
+                   now_);
+  }
+}
+
+// A2: the seat of one that died or left goes to who is preferred of those that are well. Not where
+// records are lost or late by themselves, or a rank's wait is shorter than they take.
+void World::judge_preference(std::size_t lane, ProcessId before) {
+  constexpr Fault kOfRecords[] = {
+      Fault::write_lost,      Fault::write_late,      Fault::write_unanswered,
+      Fault::write_reordered, Fault::slow_network,    Fault::fetch_in_parts,
+      Fault::notice_lost,     Fault::no_broker_time,  Fault::other_settings,
+      Fault::truncation,      Fault::unclean_leader,  Fault::topic_made_again};
+  for (const Fault fault : kOfRecords) {
+    if (plan_.has(fault)) return;
+  }
+  if (plan_.seat_priorities.empty() || plan_.interval() <= plan_.known_by()) return;
+  const Node* const holder = process_of(before);
+  const Node* const next = process_of(seated_[lane]);
+  if (holder == nullptr || next == nullptr) return;  // from nothing, who has read first claims
+  // It yields, or does not read.
+  if (holder->alive && holder->id == before && !holder->closing) return;
+  oracle_.count(Judged::preferences);
+  const auto priority = [this](const Node& node) {
+    return plan_.seat_priority(node.index, node.life);
+  };
+  const Time well = now_ - 2 * plan_.session() - plan_.settled();
+  for (const Node& node : nodes_) {
+    if (!node.alive || node.lane != lane || node.closing || node.started_at > well) continue;
+    if (oracle_.disturbed_until(node.index) > well || priority(node) <= priority(*next)) continue;
+    oracle_.broken("process " + std::to_string(next->index) + " takes the seat, and process " +
+                       std::to_string(node.index) + ", which is well, is preferred",
                    now_);
   }
 }
