@@ -10,7 +10,7 @@
 #include <neliroute/time.h>
 #include <string_view>
 
-#include "router/reader/histogram.h"
+#include "base/histogram.h"
 
 namespace neliroute::forward {
 

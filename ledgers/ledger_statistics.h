@@ -51,6 +51,8 @@ struct ClientStatistics {
   milliseconds throttle{0};
 };
 
+struct StoreStatistics;
+
 class LedgerStatistics {
  public:
   virtual ~LedgerStatistics() = default;
@@ -58,12 +60,16 @@ class LedgerStatistics {
   LedgerStatistics(const LedgerStatistics&) = delete;
   LedgerStatistics& operator=(const LedgerStatistics&) = delete;
 
+  /// Of a store that is no Kafka; null: it is one, of which all the rest is.
+  [[nodiscard]] virtual const StoreStatistics* store() const noexcept { return nullptr; }
   /// None: that client has not told anything yet.
-  [[nodiscard]] virtual std::optional<ClientStatistics> read(ClientKind kind) const = 0;
+  [[nodiscard]] virtual std::optional<ClientStatistics> read(ClientKind /*kind*/) const {
+    return std::nullopt;
+  }
   /// How often this process left the group, as it could not lead its partitions.
-  [[nodiscard]] virtual std::uint64_t withdrawals(Obstacle why) const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t withdrawals(Obstacle /*why*/) const noexcept { return 0; }
   /// Out of the group for that reason now.
-  [[nodiscard]] virtual bool withdrawn() const noexcept = 0;
+  [[nodiscard]] virtual bool withdrawn() const noexcept { return false; }
 };
 
 }  // namespace neliroute

@@ -57,6 +57,7 @@ void add_kafka_metrics(MetricFamilies& made, const LedgerStatistics& statistics,
                                     {ClientKind::group, "group"}}) {
     if (const auto told = statistics.read(kind)) clients.push_back({label, *told});
   }
+  if (clients.empty()) return;
   made.gauge("kafka_statistics_age_seconds", "Age of librdkafka's latest statistics");
   for (const auto& [client, told] : clients) {
     made.add(seconds_of(now - told.told_at), {{"client", client}});

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "router/reader/histogram.h"
+#include "base/histogram.h"
 
 namespace neliroute {
 

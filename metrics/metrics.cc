@@ -14,6 +14,7 @@
 #include "metrics/kafka_metrics.h"
 #include "metrics/metric_families.h"
 #include "metrics/slot_moves.h"
+#include "metrics/store_metrics.h"
 #include "neli_core/core.h"
 #include "neli_core/options.h"
 #include "router/reader/meter.h"
@@ -450,7 +451,10 @@ std::vector<MetricFamily> Metrics::Collect() const {
     add_assignment(made, observable_.meter(), assigned);
     if (observable_.statistics()) add_withdrawals(made, *observable_.statistics());
   }
-  if (observable_.statistics() != nullptr) add_kafka_metrics(made, *observable_.statistics(), now);
+  if (const LedgerStatistics* const statistics = observable_.statistics()) {
+    add_kafka_metrics(made, *statistics, now);
+    add_store_metrics(made, *statistics, now);
+  }
   if (options_.per_slot) {
     made.gauge("slot_led", "1 if this process leads the slot");
     for (std::uint32_t slot = 0; slot < facts.settings.slots; ++slot) {

@@ -17,6 +17,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/stream_parser.hpp>
 #include <boost/json/value.hpp>
+#include <neliroute/clock.h>
 #include <utility>
 
 #include "ledgers/etcd/etcd_json.h"
@@ -149,6 +150,7 @@ EtcdAnswer EtcdClient::gone(Error error) {
   }
   // Whoever dropped it itself has nothing against the server.
   const bool own = error == asio::error::operation_aborted || error == asio::error::bad_descriptor;
+  if (!own) ++servers_->statistics().unanswered;
   own ? drop() : leave(answer.trouble);
   return answer;
 }
@@ -245,6 +247,8 @@ asio::awaitable<EtcdAnswer> EtcdClient::ask_once(std::string_view target, const 
 asio::awaitable<EtcdAnswer> EtcdClient::ask(std::string_view target, const json::object& body,
                                             milliseconds within) {
   const bool kept = stream_ && stream_->socket().is_open();
+  const LocalTime asked = boot_now();
+  ++servers_->statistics().requests;
   Error error;
   EtcdAnswer answer = co_await ask_once(target, body, within, error);
   if (kept && (error == http::error::end_of_stream || error == asio::error::connection_reset ||
@@ -254,8 +258,10 @@ asio::awaitable<EtcdAnswer> EtcdClient::ask(std::string_view target, const json:
   }
   if (error) co_return gone(error);
   if (answer.outcome == EtcdOutcome::unreachable) {
+    ++servers_->statistics().unanswered;
     leave(answer.trouble);  // it has no leader, or is no etcd
   } else {
+    servers_->statistics().note_answer(asked, !answer.ok(), boot_now());
     troubles_.clear();
     ever_answered_ = true;
   }
@@ -289,6 +295,7 @@ asio::awaitable<EtcdAnswer> EtcdClient::call(std::string_view target, json::obje
 }
 
 asio::awaitable<bool> EtcdClient::watch(json::object body, milliseconds within) {
+  ++servers_->statistics().requests;
   text_.clear();
   watched_.emplace();
   watched_->body_limit(boost::none);
@@ -310,6 +317,7 @@ asio::awaitable<std::optional<std::string>> EtcdClient::next_line() {
   for (std::size_t searched = 0;;) {
     const auto end = text_.find('\n', searched);
     if (end != std::string::npos) {
+      servers_->statistics().heard_at = boot_now();
       std::string line = text_.substr(0, end);
       text_.erase(0, end + 1);
       co_return line;

@@ -48,17 +48,19 @@ class EtcdReader final : public LedgerReader {
 
 }  // namespace
 
-std::unique_ptr<Ledger> make_etcd_ledger(boost::asio::any_io_executor strand,
-                                         const EtcdConnection& connection, TlsContextPtr tls,
-                                         const EtcdLedgerOptions& options) {
+OpenedLedger make_etcd_ledger(boost::asio::any_io_executor strand,
+                              const EtcdConnection& connection, TlsContextPtr tls,
+                              const EtcdLedgerOptions& options) {
   const auto servers = std::make_shared<EtcdServers>(strand, connection, std::move(tls));
   const EtcdKeys keys(connection.prefix);
   LedgerParts parts;
   parts.reports = servers->shared_reports();
+  parts.statistics = servers->shared_statistics();
   parts.reader = std::make_shared<EtcdReader>(strand, servers, keys, options);
   parts.writer = std::make_shared<EtcdWriter>(
       strand, servers, keys, EtcdWriterOptions{options.id, options.lease, options.kept});
-  return std::make_unique<PartsLedger>(std::move(strand), std::move(parts));
+  return {std::make_unique<PartsLedger>(std::move(strand), std::move(parts)), nullptr,
+          servers->shared_statistics()};
 }
 
 }  // namespace neliroute

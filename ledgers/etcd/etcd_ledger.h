@@ -7,12 +7,11 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <memory>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
 
 #include "ledgers/ledger_address.h"
-#include "neli_core/ledger.h"
+#include "ledgers/prepared_store.h"
 #include "net/tls.h"
 
 namespace neliroute {
@@ -27,9 +26,8 @@ struct EtcdLedgerOptions {
 };
 
 /// `tls`: null, if the connection has none.
-[[nodiscard]] std::unique_ptr<Ledger> make_etcd_ledger(boost::asio::any_io_executor strand,
-                                                       const EtcdConnection& connection,
-                                                       TlsContextPtr tls,
-                                                       const EtcdLedgerOptions& options);
+[[nodiscard]] OpenedLedger make_etcd_ledger(boost::asio::any_io_executor strand,
+                                            const EtcdConnection& connection, TlsContextPtr tls,
+                                            const EtcdLedgerOptions& options);
 
 }  // namespace neliroute

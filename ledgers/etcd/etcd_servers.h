@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <neliroute/clock.h>
 #include <neliroute/ids.h>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "base/host_names.h"
 #include "ledgers/ledger_address.h"
 #include "ledgers/parts/reports.h"
+#include "ledgers/store_statistics.h"
 #include "net/tls.h"
 
 namespace neliroute {
@@ -58,6 +60,10 @@ class EtcdServers {
 
   [[nodiscard]] Reports& reports() noexcept { return *reports_; }
   [[nodiscard]] const std::shared_ptr<Reports>& shared_reports() const noexcept { return reports_; }
+  [[nodiscard]] StoreStatistics& statistics() noexcept { return *statistics_; }
+  [[nodiscard]] const std::shared_ptr<StoreStatistics>& shared_statistics() const noexcept {
+    return statistics_;
+  }
 
  private:
   EtcdConnection connection_;
@@ -67,6 +73,7 @@ class EtcdServers {
   std::string token_;
   std::map<Log, std::string> logs_;
   std::shared_ptr<Reports> reports_;
+  std::shared_ptr<StoreStatistics> statistics_ = std::make_shared<StoreStatistics>(boot_now());
   std::function<void(std::size_t server)> on_leave_;
 };
 

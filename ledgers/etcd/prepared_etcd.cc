@@ -52,9 +52,7 @@ class PreparedEtcd final : public PreparedStore {
     options.lease = timing.lease;
     options.kept = kept_for(timing);
     options.watcher = watcher_;
-    OpenedLedger opened;
-    opened.ledger = make_etcd_ledger(std::move(strand), connection_, tls_, options);
-    return opened;
+    return make_etcd_ledger(std::move(strand), connection_, tls_, options);
   }
 
  private:

@@ -16,6 +16,7 @@ void PartsLedger::start(EventSink events, NoticeSink notices) {
   parts_.reports->on_notice(std::move(notices));
   parts_.writer->start(
       [this](std::uint64_t seq, std::optional<std::int64_t> position) {
+        --parts_.statistics->unsent_records;
         position ? emit(WriteAcknowledged{seq, *position}) : emit(WriteFailed{seq});
       },
       [this](const Error& error) {
@@ -27,6 +28,11 @@ void PartsLedger::start(EventSink events, NoticeSink notices) {
 
 void PartsLedger::on_refused(std::function<void(const Error&)> handler) {
   refused_ = std::move(handler);
+}
+
+void PartsLedger::write(Write write) {
+  ++parts_.statistics->unsent_records;
+  parts_.writer->write(std::move(write));
 }
 
 void PartsLedger::emit(const Event& event) {

@@ -10,6 +10,7 @@
 
 #include "ledgers/parts/reports.h"
 #include "ledgers/parts/write_queue.h"
+#include "ledgers/store_statistics.h"
 #include "neli_core/ledger.h"
 
 namespace neliroute {
@@ -53,6 +54,7 @@ class LedgerWriter {
 /// They may outlive the ledger, closed.
 struct LedgerParts {
   std::shared_ptr<Reports> reports;
+  std::shared_ptr<StoreStatistics> statistics;
   std::shared_ptr<LedgerReader> reader;
   std::shared_ptr<LedgerWriter> writer;
 };
@@ -65,7 +67,7 @@ class PartsLedger final : public Ledger {
 
   void start(EventSink events, NoticeSink notices) override;
   void on_refused(std::function<void(const Error&)> handler) override;
-  void write(Write write) override { parts_.writer->write(std::move(write)); }
+  void write(Write write) override;
   void restart_tail(Log log) override { parts_.reader->restart(log); }
   void reread(const RereadRequest& request) override { parts_.reader->reread(request); }
   void close(LocalTime deadline, std::function<void()> done) override;

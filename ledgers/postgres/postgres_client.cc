@@ -122,7 +122,26 @@ void PostgresClient::begin() {
   if (!begun) attempt_.reset();
 }
 
+// Connecting counts as a request: while no server answers, nothing else is asked.
+void PostgresClient::count(const PostgresAnswer& answer, LocalTime asked) {
+  if (closed_) return;
+  StoreStatistics& statistics = servers_->statistics();
+  ++statistics.requests;
+  if (answer.outcome == PostgresOutcome::unreachable) {
+    ++statistics.unanswered;
+  } else {
+    statistics.note_answer(asked, !answer.ok(), boot_now());
+  }
+}
+
 asio::awaitable<PostgresAnswer> PostgresClient::connect(milliseconds within) {
+  const LocalTime asked = boot_now();
+  PostgresAnswer answer = co_await attempt(within);
+  count(answer, asked);
+  co_return answer;
+}
+
+asio::awaitable<PostgresAnswer> PostgresClient::attempt(milliseconds within) {
   PostgresAnswer answer;
   if (closed_) co_return answer;
   drop();
@@ -229,6 +248,16 @@ asio::awaitable<PostgresAnswer> PostgresClient::ask(std::string statement,
                                                     std::vector<std::string> parameters,
                                                     milliseconds within) {
   if (!connection_) co_return PostgresAnswer{};
+  const LocalTime asked = boot_now();
+  PostgresAnswer answer =
+      co_await request(std::move(statement), std::move(parameters), within);
+  count(answer, asked);
+  co_return answer;
+}
+
+asio::awaitable<PostgresAnswer> PostgresClient::request(std::string statement,
+                                                        std::vector<std::string> parameters,
+                                                        milliseconds within) {
   const LocalTime due = later(boot_now(), within);
   std::vector<const char*> values;
   for (const std::string& one : parameters) values.push_back(one.c_str());
@@ -284,6 +313,7 @@ void PostgresClient::read_notifications() {
   for (;;) {
     const std::unique_ptr<PGnotify, void (*)(void*)> one(PQnotifies(connection_.get()), PQfreemem);
     if (!one) return;
+    servers_->statistics().heard_at = boot_now();
     notifications_.push_back({one->relname, one->extra});
   }
 }

@@ -104,6 +104,10 @@ class PostgresClient {
   };
 
   void begin();
+  [[nodiscard]] boost::asio::awaitable<PostgresAnswer> attempt(milliseconds within);
+  [[nodiscard]] boost::asio::awaitable<PostgresAnswer> request(
+      std::string statement, std::vector<std::string> parameters, milliseconds within);
+  void count(const PostgresAnswer& answer, LocalTime asked);
   /// False: the time is over, or the connection.
   [[nodiscard]] boost::asio::awaitable<bool> ready(bool to_write, LocalTime due);
   [[nodiscard]] boost::asio::awaitable<bool> sent(LocalTime due);

@@ -6,11 +6,10 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <memory>
 #include <neliroute/time.h>
 
 #include "ledgers/ledger_address.h"
-#include "neli_core/ledger.h"
+#include "ledgers/prepared_store.h"
 
 namespace neliroute {
 
@@ -25,8 +24,8 @@ struct PostgresLedgerOptions {
   bool watcher = false;
 };
 
-[[nodiscard]] std::unique_ptr<Ledger> make_postgres_ledger(boost::asio::any_io_executor strand,
-                                                           const PostgresConnection& connection,
-                                                           const PostgresLedgerOptions& options);
+[[nodiscard]] OpenedLedger make_postgres_ledger(boost::asio::any_io_executor strand,
+                                                const PostgresConnection& connection,
+                                                const PostgresLedgerOptions& options);
 
 }  // namespace neliroute

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <neliroute/clock.h>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
 #include <string>
@@ -16,6 +17,7 @@
 #include "ledgers/ledger_address.h"
 #include "ledgers/parts/reports.h"
 #include "ledgers/postgres/postgres_address.h"
+#include "ledgers/store_statistics.h"
 
 namespace neliroute {
 
@@ -29,6 +31,10 @@ class PostgresServers {
   [[nodiscard]] const PostgresConnection& connection() const noexcept { return connection_; }
   [[nodiscard]] Reports& reports() noexcept { return *reports_; }
   [[nodiscard]] const std::shared_ptr<Reports>& shared_reports() const noexcept { return reports_; }
+  [[nodiscard]] StoreStatistics& statistics() noexcept { return *statistics_; }
+  [[nodiscard]] const std::shared_ptr<StoreStatistics>& shared_statistics() const noexcept {
+    return statistics_;
+  }
 
   [[nodiscard]] bool uses(std::size_t host) const noexcept { return host == used_; }
   /// Grows with each one that is left.
@@ -67,6 +73,7 @@ class PostgresServers {
 
   PostgresConnection connection_;
   std::shared_ptr<Reports> reports_;
+  std::shared_ptr<StoreStatistics> statistics_ = std::make_shared<StoreStatistics>(boot_now());
   std::size_t hosts_;
   std::size_t used_ = 0;
   std::size_t changes_ = 0;

@@ -43,9 +43,7 @@ class PreparedPostgres final : public PreparedStore {
     options_.interval = timing.interval;
     options_.clock_error = timing.clock_error;
     options_.kept = kept_for(timing);
-    OpenedLedger opened;
-    opened.ledger = make_postgres_ledger(std::move(strand), connection_, options_);
-    return opened;
+    return make_postgres_ledger(std::move(strand), connection_, options_);
   }
 
  private:

@@ -16,7 +16,7 @@
 #include "neli_core/core.h"
 #include "neli_core/event.h"
 #include "neli_core/ready.h"
-#include "router/reader/histogram.h"
+#include "base/histogram.h"
 
 namespace neliroute {
 

@@ -128,7 +128,13 @@ def main():
 
 def kafka_only(test):
     """Marks a test of what no other store has: there it is none."""
-    test.kafka_only = True
+    test.on_kafka = True
+    return test
+
+
+def beside_kafka(test):
+    """Marks a test of what Kafka has not."""
+    test.on_kafka = False
     return test
 
 
@@ -136,11 +142,9 @@ class _Loader(unittest.TestLoader):
     """Finds the tests that this run's store can have."""
 
     def getTestCaseNames(self, testCaseClass):
-        names = super().getTestCaseNames(testCaseClass)
-        if protocol().on_kafka:
-            return names
-        return [name for name in names
-                if not getattr(getattr(testCaseClass, name), "kafka_only", False)]
+        here = protocol().on_kafka
+        return [name for name in super().getTestCaseNames(testCaseClass)
+                if getattr(getattr(testCaseClass, name), "on_kafka", here) == here]
 
 
 class KafkaCase(unittest.TestCase):

@@ -6,6 +6,8 @@ import case
 from case import boot_now
 from harness.children import wait_until
 from harness.kafka_admin import AdminError
+from harness.metrics import metric
+from harness.stream import fetch
 
 LOGS = 4
 BURST_MS = 200
@@ -189,6 +191,29 @@ class Outage(case.KafkaCase):
                 fleet.rest()
             self.assertEqual(set(fleet.leaders()), set(fleet.partitions), "led beyond its number")
             self.assert_clean(fleet, since, boot_now())
+
+    @case.beside_kafka
+    def test_metrics_of_the_store(self):
+        """Requests count while it answers; errors and its silence while it does not."""
+        fleet = self.fleet(http="0", json=True)
+        self.start_rested(fleet, 1)
+        owner, = fleet.owners
+
+        def told(name, label=""):
+            return metric(fetch(f"http://{case.address_of(owner)}/metrics"),
+                          f"neliroute_ledger_{name}", label)
+        wait_until(lambda: told("requests_total") > 10, 20, "requests")
+        self.assertGreater(told("round_trip_seconds_count"), 0)
+        lost = 'reason="unanswered"'
+        before = told("errors_total", lost)
+        self.kafka.stop()
+        self.addCleanup(self.kafka.start)
+        wait_until(lambda: told("errors_total", lost) > before and told("silence_seconds") > 2,
+                   30, lambda: f"errors: {told('errors_total', lost)}")
+        self.kafka.start()
+        fleet.rest()
+        wait_until(lambda: told("silence_seconds") < 1, 30, "it is heard again")
+        self.assert_clean(fleet)
 
     def test_broker_away_at_start(self):
         """Owners that start first wait for it."""

@@ -18,7 +18,7 @@ RUNBOOK = REPOSITORY / "docs" / "runbook.md"
 
 # What Grafana itself fills in.
 BUILT_IN = {"__interval", "__rate_interval"}
-ROWS = 8
+ROWS = 9
 
 
 def promtool(*arguments):

@@ -95,7 +95,7 @@ MAY_INCLUDE = {
     "net": (r"net/", ANY_BUT_RDKAFKA),
     "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
     # A store is one of many: above its folder FACTORIES alone name it.
-    "ledgers": (rf"(net/|neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),
+    "ledgers": (rf"(base/|net/|neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),
     **{room: (rf"(base/|net/|neli_core/|{LEDGERS}|{room}/)",
               r".*" if room == "ledgers/kafka" else ANY_BUT_RDKAFKA) for room in LEDGER_ROOMS},
     "embedded_broker": (rf"(neli_core/|{LEDGERS}|ledgers/kafka/|embedded_broker/)", r".*"),

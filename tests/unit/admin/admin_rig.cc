@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ledgers/kafka/client/kafka_statistics.h"
+#include "ledgers/store_statistics.h"
 
 namespace neliroute::testing_admin {
 
@@ -22,6 +23,16 @@ boost::json::object object_of(const std::string& text) {
   EXPECT_TRUE(!error && value.is_object()) << text;
   return value.is_object() ? value.get_object() : boost::json::object{};
 }
+
+/// Of both kinds of stores.
+struct Told final : LedgerStatistics {
+  [[nodiscard]] const StoreStatistics* store() const noexcept override { return &other; }
+  [[nodiscard]] std::optional<ClientStatistics> read(ClientKind kind) const override {
+    return kafka.read(kind);
+  }
+  KafkaStatistics kafka;
+  StoreStatistics other{boot_now() - std::chrono::hours{1}};
+};
 
 }  // namespace
 
@@ -160,16 +171,21 @@ Observable AdminRig::observable() const {
   const std::string broker =
       R"("brokers":{"b:9092/1":{"nodeid":1,"state":"UP","tx":7,)"
       R"("rtt":{"cnt":1,"p50":500,"p99":900}}})";
-  const auto told = std::make_shared<KafkaStatistics>();
-  told->note(ClientKind::tail, R"({"name":"c-1","type":"consumer",)" + broker + "}",
+  const auto told = std::make_shared<Told>();
+  told->other.requests = 5;
+  told->other.unanswered = 2;
+  told->other.unsent_records = 3;
+  told->other.note_answer(boot_now() - milliseconds{20}, false, boot_now());
+  told->other.note_answer(boot_now() - milliseconds{20}, true, boot_now());
+  told->kafka.note(ClientKind::tail, R"({"name":"c-1","type":"consumer",)" + broker + "}",
              boot_now(), /*unread_records=*/5);
   if (!options.watcher) {
-    told->note(ClientKind::producer,
-               R"({"name":"p-1","type":"producer","msg_cnt":3,)" + broker + "}",
-               boot_now());
-    told->note(ClientKind::group, R"({"name":"c-2","type":"consumer",)" + broker +
-                                      R"(,"cgrp":{"state":"up","join_state":"steady"}})",
-               boot_now());
+    told->kafka.note(ClientKind::producer,
+                     R"({"name":"p-1","type":"producer","msg_cnt":3,)" + broker + "}",
+                     boot_now());
+    told->kafka.note(ClientKind::group, R"({"name":"c-2","type":"consumer",)" + broker +
+                                            R"(,"cgrp":{"state":"up","join_state":"steady"}})",
+                     boot_now());
   }
   return {reader, std::move(facts), told};
 }

@@ -327,6 +327,17 @@ TEST(Metrics, tell_what_librdkafka_tells) {
   EXPECT_EQ(values_of(*rig.metrics, "kafka_round_trip_p99_seconds").at("group"), 0.0009);
 }
 
+TEST(Metrics, tell_how_a_store_does_that_is_no_kafka) {
+  const Measured rig;
+  EXPECT_EQ(values_of(*rig.metrics, "ledger_requests_total"), (Values{{"", 5}}));
+  EXPECT_EQ(values_of(*rig.metrics, "ledger_errors_total"),
+            (Values{{"unanswered", 2}, {"refused", 1}}));
+  EXPECT_EQ(values_of(*rig.metrics, "ledger_round_trip_seconds"), (Values{{"", 2}}));
+  EXPECT_GE(sum_of_seconds(*rig.metrics, "ledger_round_trip_seconds"), 0.04);
+  EXPECT_LT(values_of(*rig.metrics, "ledger_silence_seconds").at(""), 3600);
+  EXPECT_EQ(values_of(*rig.metrics, "ledger_unsent_records"), (Values{{"", 3}}));
+}
+
 TEST(Metrics, tell_when_the_ledger_is_silent) {
   Measured rig;
   EXPECT_EQ(values_of(*rig.metrics, "ledger_answering"), (Values{{"", 1}}));

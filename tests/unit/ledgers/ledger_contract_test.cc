@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <neliroute/clock.h>
+#include <numeric>
 
+#include "ledgers/store_statistics.h"
+#include "tests/eventually.h"
 #include "tests/unit/ledgers/ledger_driver.h"
 #include "tests/unit/ledgers/store_rigs.h"
 
@@ -29,7 +32,10 @@ class LedgerContract : public testing::TestWithParam<StoreKind> {
  protected:
   void open(LedgerDriver& driver, bool watcher = false) {
     driver.open(kContractLogs, [&](boost::asio::any_io_executor strand) {
-      return store_->open(std::move(strand), watcher);
+      OpenedLedger opened = store_->open(std::move(strand), watcher);
+      if (opened.statistics) told_ = opened.statistics->store();
+      statistics_ = std::move(opened.statistics);
+      return std::move(opened.ledger);
     });
   }
   void open_and_read(LedgerDriver& driver, bool watcher = false) {
@@ -63,6 +69,8 @@ class LedgerContract : public testing::TestWithParam<StoreKind> {
 
   std::unique_ptr<StoreRig> store_ = GetParam().make();
   LedgerDriver driver_;
+  std::shared_ptr<const LedgerStatistics> statistics_;  ///< of what was opened last
+  const StoreStatistics* told_ = nullptr;
 };
 
 TEST_P(LedgerContract, p1_every_reader_sees_one_order_and_positions_rise) {
@@ -304,6 +312,50 @@ TEST_P(LedgerContract, may_be_dropped_without_closing) {
   driver_.destroy();
   driver_.join_thread();
 }
+
+using StoreThatTells = LedgerContract;
+
+std::uint64_t count_of(const Histogram& histogram) {
+  const auto counts = histogram.read().counts;
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+TEST_P(StoreThatTells, what_was_answered_and_when_it_was_heard_last) {
+  const LocalTime from = boot_now();
+  open_and_read(driver_);
+  write_and_read(driver_, 1, 3);
+  ASSERT_NE(told_, nullptr);
+  EXPECT_GE(told_->requests, 2U);
+  EXPECT_GE(count_of(told_->round_trips), 2U);
+  EXPECT_GT(told_->round_trips.read().sum, 0us);
+  EXPECT_EQ(told_->unsent_records, 0U);
+  EXPECT_GT(told_->heard_at.load(), from);
+  const LocalTime heard = told_->heard_at;
+  EXPECT_TRUE(eventually([&] { return told_->heard_at.load() > heard; }))
+      << "it is asked, if nobody writes";
+}
+
+TEST_P(StoreThatTells, that_it_did_not_answer) {
+  open_and_read(driver_);
+  write_and_read(driver_, 1, 1);
+  store_->fall_silent();
+  const std::uint64_t before = told_->unanswered;
+  driver_.write(kLog, 2);
+  EXPECT_EQ(told_->unsent_records, 1U);
+  ASSERT_TRUE(driver_.wait([](const Seen& seen) { return seen.failed.size() == 1; }));
+  EXPECT_EQ(told_->unsent_records, 0U);
+  EXPECT_TRUE(eventually([&] { return told_->unanswered > before; }));
+  const LocalTime silent = told_->heard_at;
+  EXPECT_GT(boot_now() - silent, kContractLease / 4);
+  store_->come_back();
+  EXPECT_TRUE(eventually([&] { return told_->heard_at.load() > silent; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OnEach, StoreThatTells,
+    testing::Values(StoreKind{"etcd", make_etcd_rig}, StoreKind{"postgres", make_postgres_rig},
+                    StoreKind{"polled_postgres", make_polled_postgres_rig}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
     OnEach, LedgerContract,

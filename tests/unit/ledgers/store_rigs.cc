@@ -23,9 +23,11 @@ class MemoryRig : public StoreRig {
  public:
   explicit MemoryRig(std::int64_t step) { store_->set_step(step); }
 
-  std::unique_ptr<Ledger> open(boost::asio::any_io_executor strand, bool watcher) override {
-    return std::make_unique<MemoryLedger>(std::move(strand), store_,
-                                          MemoryLedgerOptions{kContractLease, watcher});
+  OpenedLedger open(boost::asio::any_io_executor strand, bool watcher) override {
+    OpenedLedger opened;
+    opened.ledger = std::make_unique<MemoryLedger>(std::move(strand), store_,
+                                                   MemoryLedgerOptions{kContractLease, watcher});
+    return opened;
   }
   void append_by_stranger(Log log, const std::string& value) override {
     EXPECT_TRUE(store_->append(log, value));
@@ -48,7 +50,7 @@ class MemoryRig : public StoreRig {
 // librdkafka's mock cluster: its one broker is stopped and started, and keeps its records.
 class KafkaRig : public StoreRig {
  public:
-  std::unique_ptr<Ledger> open(boost::asio::any_io_executor strand, bool watcher) override {
+  OpenedLedger open(boost::asio::any_io_executor strand, bool watcher) override {
     KafkaLedgerParameters parameters;
     parameters.kafka.brokers = cluster_.address();
     parameters.kafka.assignment = Assignment::assigner;
@@ -62,7 +64,9 @@ class KafkaRig : public StoreRig {
     parameters.timing.session = 1s;
     auto ledger = KafkaLedger::open(std::move(strand), parameters);
     EXPECT_TRUE(ledger.has_value()) << ledger.error().message();
-    return ledger ? std::move(*ledger) : nullptr;
+    OpenedLedger opened;
+    if (ledger) opened.ledger = std::move(*ledger);
+    return opened;
   }
   void append_by_stranger(Log log, const std::string& value) override {
     cluster_.produce(static_cast<std::int32_t>(log.value()), value);

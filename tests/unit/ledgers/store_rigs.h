@@ -9,7 +9,7 @@
 #include <ostream>
 #include <string>
 
-#include "neli_core/ledger.h"
+#include "ledgers/prepared_store.h"
 
 namespace neliroute {
 
@@ -19,8 +19,7 @@ inline constexpr milliseconds kContractLease{2000};
 class StoreRig {
  public:
   virtual ~StoreRig() = default;
-  [[nodiscard]] virtual std::unique_ptr<Ledger> open(boost::asio::any_io_executor strand,
-                                                     bool watcher) = 0;
+  [[nodiscard]] virtual OpenedLedger open(boost::asio::any_io_executor strand, bool watcher) = 0;
   /// A record of somebody who knows nothing of the protocol.
   virtual void append_by_stranger(Log log, const std::string& value) = 0;
   /// It answers nobody from now on, or again. What it has stored stays.

@@ -38,7 +38,7 @@ class EtcdGapTest : public testing::Test {
     options.kept = kept;
     options.watcher = watcher;
     driver.open(1, [&](boost::asio::any_io_executor strand) {
-      return make_etcd_ledger(std::move(strand), etcd_.connection(), nullptr, options);
+      return make_etcd_ledger(std::move(strand), etcd_.connection(), nullptr, options).ledger;
     });
     driver.start_and_read();
   }

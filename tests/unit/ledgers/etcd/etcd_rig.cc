@@ -16,7 +16,7 @@ class EtcdRig : public StoreRig {
  public:
   EtcdRig() { make_logs(); }
 
-  std::unique_ptr<Ledger> open(boost::asio::any_io_executor strand, bool watcher) override {
+  OpenedLedger open(boost::asio::any_io_executor strand, bool watcher) override {
     EtcdLedgerOptions options;
     options.id = ProcessId{++writers_};
     options.logs = kContractLogs;

@@ -38,7 +38,7 @@ TEST_P(EtcdSickServer, is_left_for_the_next_one) {
   options.kept = 600s;
   LedgerDriver driver;
   driver.open(1, [&](boost::asio::any_io_executor strand) {
-    return make_etcd_ledger(std::move(strand), connection, nullptr, options);
+    return make_etcd_ledger(std::move(strand), connection, nullptr, options).ledger;
   });
   driver.start_and_read();
   driver.write(Log{0}, 1);

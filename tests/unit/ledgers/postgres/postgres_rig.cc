@@ -11,7 +11,7 @@ class PostgresRig : public StoreRig {
  public:
   explicit PostgresRig(std::string query) : query_(std::move(query)) {}
 
-  std::unique_ptr<Ledger> open(boost::asio::any_io_executor strand, bool watcher) override {
+  OpenedLedger open(boost::asio::any_io_executor strand, bool watcher) override {
     PostgresLedgerOptions options = PostgresTopic::options();
     options.logs = kContractLogs;
     options.lease = kContractLease;

@@ -24,7 +24,7 @@ TEST_P(PostgresSickServer, is_left_for_the_next_one) {
   connection.uri.insert(at, "127.0.0.1:" + sick.port() + ",");
   LedgerDriver driver;
   driver.open(1, [&](boost::asio::any_io_executor strand) {
-    return make_postgres_ledger(std::move(strand), connection, PostgresTopic::options());
+    return make_postgres_ledger(std::move(strand), connection, PostgresTopic::options()).ledger;
   });
   driver.start_and_read();
   PostgresTopic::write_until_read(driver, 1);

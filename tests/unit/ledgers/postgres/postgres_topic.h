@@ -74,7 +74,7 @@ class PostgresTopic {
                      const std::string& query = "") {
     options.logs = logs_;
     driver.open(logs_, [&](boost::asio::any_io_executor strand) {
-      return make_postgres_ledger(std::move(strand), connection(query), options);
+      return make_postgres_ledger(std::move(strand), connection(query), options).ledger;
     });
     driver.start_and_read();
   }

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "router/reader/histogram.h"
+#include "base/histogram.h"
 #include "router/view/route_view.h"
 
 namespace neliroute {
