@@ -16,9 +16,11 @@ std::string text_of(std::uint32_t value) { return std::to_string(value); }
 constexpr std::string_view kPartitionsField = "partitions";
 
 // Ways out for another service; only one lane has to agree on some fields.
-constexpr const char* kTopicOfItsOwn = ", or, for another service, name another `kafka.topic`";
+constexpr const char* kLogsOfItsOwn =
+    ", or, for another service, name another `kafka.topic` or `ledger`";
 constexpr const char* kLaneOfItsOwn =
-    ", or, for another service, name another `kafka.topic` or a lane of its own (`lane` N)";
+    ", or, for another service, name another `kafka.topic` or `ledger`, or a lane of its own "
+    "(`lane` N)";
 
 /// Who assigns, where the variation is `claimed`: it is a part of the variation's name.
 std::string assignment_of(const Settings& settings) {
@@ -87,7 +89,7 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
   }
   const auto differ = [&](std::string_view field, const auto& theirs, const auto& mine,
                           const char* option,
-                          const char* way_out = kTopicOfItsOwn) -> std::optional<Error> {
+                          const char* way_out = kLogsOfItsOwn) -> std::optional<Error> {
     if (theirs == mine) return std::nullopt;
     return Error{Errc::settings_conflict,
                  std::string(field) + " is " + text_of(mine) + " here, but " + text_of(theirs) +

@@ -1,4 +1,4 @@
-// neliroute audit: checks a topic's records against the protocol.
+// neliroute audit: checks a ledger's records against the protocol.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ int audit(const std::string& command, const CommonOptions& options,
 
 int audit_command(const Arguments& arguments) {
   CommandLine line({"audit",
-                    "Checks the topic's records against the protocol's rules. It finds two "
+                    "Checks a ledger's records against the protocol's rules. It finds two "
                     "leaders and early ones in exclusive mode, gaps in non-exclusive mode, and "
                     "epochs that fall. Needs no running process, joins no group.", "",
                     "A finding is certain: whatever the network did, and as long as two\n"
@@ -75,7 +75,7 @@ int audit_command(const Arguments& arguments) {
   add_common_options(line, options, Part::reader);
   line.add({.flag = "--since", .type = "TIME",
             .help = "From then on: how long ago (10m), or when (2026-01-31T12:00:00Z); default: "
-                    "all that the topic keeps"},
+                    "all that is kept"},
            into(since, [](const std::string& text) { return parse_since(text, unix_now()); }));
   if (const auto code = line.parse(arguments)) return *code;
   if (!line.positionals().empty()) {

@@ -364,6 +364,13 @@ int demo_command(const Arguments& arguments) {
                     "Starts a broker and three processes that divide hash slots, routes every word "
                     "of a dictionary, kills one of the three and shows what moves, and how soon. "
                     "Stops everything that it started.", "", ""});
+  for (const std::string& one : arguments.given) {
+    if (one != "--ledger" && !one.starts_with("--ledger=")) continue;
+    return fail(line.name(),
+                "it runs on Kafka: its own, or yours by --brokers. On an etcd or a PostgreSQL "
+                "start a few `neliroute run --ledger ADDRESS --name NAME --endpoint HOST:PORT`",
+                kExitUsage);
+  }
   DemoOptions options;
   add_demo_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;

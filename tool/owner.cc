@@ -153,12 +153,12 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
                         text_of(timing.heartbeat));
   return fmt::format(
       "neliroute: {}, reached at {}, id {}\n"
-      "  ledger  {}: {} slots ({}) on {} partitions, {} logs\n"
+      "  ledger  {}: {} slots ({}) on {} partitions, {} {}\n"
       "  group   {}, {}\n"
       "  timing  {}: renews every {}, lease {}, clock error {}{}",
       shown(router.process().name), shown(router.process().endpoint), to_string(router.id()),
       shown(options.where()), text_of(std::uint64_t{settings.slots}), settings.hash,
-      settings.partitions, settings.logs,
+      settings.partitions, settings.logs, settings.logs == 1 ? "log" : "logs",
       shown(group_id(options.router.group, options.router.lane)),
       assignment, settings.mode, text_of(timing.interval), text_of(timing.lease),
       text_of(timing.clock_error), broadcast);

@@ -203,14 +203,15 @@ class Users(case.KafkaCase):
 
     def setUp(self):
         call = self.kafka.call
-        for name in ("root", "ann", "bob"):
+        for name in ("root", "ann", "bob", "cat"):
             call("/v3/auth/user/add", {"name": name, "password": f"{name}'s"})
-        for role in ("root", "owner"):
+        for role in ("root", "owner", "watcher"):
             call("/v3/auth/role/add", {"name": role})
-        call("/v3/auth/role/grant", {"name": "owner", "perm": {
-            "permType": "READWRITE", "key": encoded("users/"), "range_end": encoded("users0")}})
-        call("/v3/auth/user/grant", {"user": "root", "role": "root"})
-        call("/v3/auth/user/grant", {"user": "ann", "role": "owner"})
+        for role, kind in (("owner", "READWRITE"), ("watcher", "READ")):
+            call("/v3/auth/role/grant", {"name": role, "perm": {
+                "permType": kind, "key": encoded("users/"), "range_end": encoded("users0")}})
+        for user, role in (("root", "root"), ("ann", "owner"), ("cat", "watcher")):
+            call("/v3/auth/user/grant", {"user": user, "role": role})
         call("/v3/auth/enable", {})
 
     def ledger(self, user):
@@ -237,7 +238,18 @@ class Users(case.KafkaCase):
             self.assertIn(said, done.err)
             self.assertIn("NELIROUTE_ETCD_PASSWORD", done.err)
             self.assertNotIn("wrong", done.err)
+        self.check_watcher(fleet)
         self.assert_clean(fleet)
+
+    def check_watcher(self, fleet):
+        """Whoever may only read looks up, and orders nothing."""
+        place = {"ledger": self.ledger("cat@"), "env": {"NELIROUTE_ETCD_PASSWORD": "cat's"}}
+        found = self.lookup(fleet, "route", "k", **place)
+        self.assertEqual(found.code, 0, found)
+        done = run_tool("cordon", "owner-1", **place)
+        self.assertEqual(done.code, 2, done)
+        for text in ("permission denied", "takes an owner's rights"):
+            self.assertIn(text, done.err)
 
 
 class Tls(case.KafkaCase):

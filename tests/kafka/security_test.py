@@ -85,7 +85,7 @@ class Secured(case.KafkaCase):
         self.assertEqual(sum(len(move["partitions"]) > 0 for move in done.rows()[0]["moves"]), 1)
         refused = self.look("watcher", "cordon", names[0], **lane)
         self.assertEqual(refused.code, 2, refused)
-        self.assertIn("an override is a record, so it takes WRITE on the topic", refused.err)
+        self.assertIn("an override is a record, so it takes an owner's rights", refused.err)
         for verb in ("cordon", "uncordon"):
             done = self.look("member", verb, names[0], **lane)
             self.assertEqual(done.code, 0, done)

@@ -67,7 +67,8 @@ class Rights(AccessCase):
         for user, words, texts in (
                 ("looker", ("run",), ("permission denied for function", GRANTS)),
                 ("mute", ("run",), ("permission denied for function append", GRANTS)),
-                ("mute", ("cordon", "owner-1"), ("permission denied for function append", GRANTS)),
+                ("mute", ("cordon", "owner-1"),
+                 ("permission denied for function append", GRANTS, "takes an owner's rights")),
                 ("blind", ("run",), ("permission denied for table", GRANTS)),
                 ("blind", ("route", "k"), ("permission denied for table", GRANTS)),
                 ("stranger", ("run",), ("permission denied for schema neliroute", GRANTS)),

@@ -44,8 +44,8 @@ class Help(unittest.TestCase):
     def test_help_of_run_is_for_the_first_day(self):
         text = run_raw("run", "--help").out
         self.assertEqual(re.findall(r"(?m)^  (?:-h, )?--([\w-]+)", text),
-                         "brokers topic slots endpoint name mode http profile session config help "
-                         "help-all upstream listen exec key".split())
+                         "brokers topic ledger slots endpoint name mode http profile session "
+                         "config help help-all upstream listen exec key".split())
         self.assertIn("run --help-all", text.splitlines()[-1])
 
     def test_every_option_is_in_the_whole_help_of_run(self):
@@ -165,6 +165,10 @@ class WrongUse(unittest.TestCase):
             self.assertEqual(done.code, 2, done)
             self.assertNotIn("\x1b", done.err)
             self.assertIn("\\xff\\x1b[2J", done.err)
+
+    def test_the_demo_runs_on_kafka_only(self):
+        for arguments in (["--ledger", "etcd://127.0.0.1/demo"], ["--ledger=postgres:///demo"]):
+            self.refused(["demo", *arguments], "--brokers", "neliroute run --ledger")
 
     def test_files(self):
         self.refused([*RUN, "--events", "/no/such/folder/events"], "--events", "/no/such/folder")

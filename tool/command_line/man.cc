@@ -72,7 +72,7 @@ constexpr std::string_view kSettings =
 constexpr std::pair<std::string_view, std::string_view> kCodes[] = {
     {"0", "yes, done, or stopped as planned"},
     {"1", "the answer is no"},
-    {"2", "bad usage, or settings that do not fit the topic or the running group"},
+    {"2", "bad usage, or settings that do not fit the ledger or the running group"},
     {"3", "the ledger is unreachable, refuses or is silent, or the system refuses what it needs, "
           "or an answer could not be written"},
     {"130", "a second signal"},

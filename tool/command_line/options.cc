@@ -36,7 +36,7 @@ void add_slot_options(CommandLine& line, RouterOptions& router) {
 void add_wait_flag(CommandLine& line, CommonOptions& options) {
   line.add({.field = "missing_topic", .flag = "--wait", .takes = OptionText::Takes::flag,
             .heading = "Timing",
-            .help = "Wait without a time limit for an owner to create the topic, not only for "
+            .help = "Wait without a time limit for an owner to create the logs, not only for "
                     "--timeout"},
            [&options](const std::string&) -> Result<void> {
              options.missing_topic = MissingTopic::wait_for_ever;

@@ -22,7 +22,7 @@ namespace neliroute::tool {
 
 class LaneLink {
  public:
-  /// `writes`: it will append an override, for which it needs WRITE on the topic.
+  /// `writes`: it will append an override, for which it needs an owner's rights.
   [[nodiscard]] static Result<std::unique_ptr<LaneLink>> open(const CommonOptions& options,
                                                               bool writes);
   ~LaneLink();

@@ -87,7 +87,7 @@ Result<void> take_slots(const Positionals& words, OverrideRequest& request) {
 }
 
 constexpr const char* kFooter =
-    "An override is a record in log 0: it needs WRITE on the topic, and stands until\n"
+    "An override is a record in log 0: it needs an owner's rights, and stands until\n"
     "it is withdrawn, whoever assigns. The command ends when the assigner has taken\n"
     "it in and every partition is led as it should be. Ctrl-C ends the waiting, not\n"
     "the override. Exit codes: 0 carried out; 1 not within --timeout, but it stands;\n"

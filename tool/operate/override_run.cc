@@ -165,7 +165,7 @@ int LaneRun::fail_with(const std::string& silent) const {
   // Without the right to write, the command is wrong, and stays so.
   if (failure->code() == Errc::ledger_refused) {
     return fail(command_,
-                failure->message() + "; an override is a record, so it takes WRITE on the topic",
+                failure->message() + "; an override is a record, so it takes an owner's rights",
                 kExitUsage);
   }
   return fail(command_, *failure);
@@ -196,9 +196,10 @@ std::optional<int> LaneRun::refuse() const {
   if (settings &&
       (settings->partitions != link_->partitions() || settings->logs != link_->logs())) {
     return no(
-        fmt::format("{}: the members run with {} partitions in {} logs, but {} in {} were "
+        fmt::format("{}: the members run with {} partitions in {} {}, but {} in {} were "
                     "read; say --partitions {} --logs {}",
-                    where, settings->partitions, settings->logs, link_->partitions(), link_->logs(),
+                    where, settings->partitions, settings->logs,
+                    settings->logs == 1 ? "log" : "logs", link_->partitions(), link_->logs(),
                     settings->partitions, settings->logs));
   }
   return std::nullopt;

@@ -197,7 +197,7 @@ TEST(SettingsAgreementTest, a_group_and_an_assigner_do_not_mix_in_a_lane) {
   EXPECT_EQ(refused->message(),
             "assignment is group here, but assigner in the running group (process p1); start with "
             "`assignment` assigner, or stop all of its processes first, or, for another service, "
-            "name another `kafka.topic` or a lane of its own (`lane` N)");
+            "name another `kafka.topic` or `ledger`, or a lane of its own (`lane` N)");
   Settings own = *member.settings;
   SettingsAgreement assigned(own, Lane{0});
   assigned.note(member, kStamp, 1s, kStart, true);
