@@ -34,6 +34,7 @@ using boost::system::error_code;
 
 /// More than any page of records.
 constexpr std::uint64_t kAnswerBytesMost = std::uint64_t{32} << 20;
+constexpr milliseconds kAuthenticationLeast{5'000};
 /// Of one message of a watch, which etcd sends in parts.
 constexpr std::size_t kLineBytesMost = std::size_t{32} << 20;
 
@@ -268,11 +269,24 @@ asio::awaitable<EtcdAnswer> EtcdClient::ask(std::string_view target, const json:
   co_return answer;
 }
 
+// A server works for long on a password, and goes on when nobody waits for it any more: whoever is
+// impatient, or asks once for each connection, keeps it busy for ever.
 asio::awaitable<EtcdAnswer> EtcdClient::authenticate(milliseconds within) {
+  while (servers_->token_is_asked_for()) {
+    co_await await_timer(servers_->token_asked());
+    EtcdAnswer known;
+    if (!closed_ && servers_->token().empty()) continue;
+    if (!closed_) known.outcome = EtcdOutcome::ok;
+    co_return known;
+  }
+  const EtcdServers::AsksForToken turn(*servers_);
   const EtcdConnection& who = servers_->connection();
   servers_->token().clear();
+  const Error error = co_await connect(within);
+  if (error) co_return gone(error);
   const json::object body{{"name", who.user}, {"password", who.password}};
-  EtcdAnswer answer = co_await ask("/v3/auth/authenticate", body, within);
+  EtcdAnswer answer =
+      co_await ask("/v3/auth/authenticate", body, std::max(within, kAuthenticationLeast));
   if (!answer.ok()) co_return answer;
   const json::value* const token = answer.body.if_contains("token");
   if (token != nullptr && token->is_string()) servers_->token() = token->get_string().c_str();
@@ -286,10 +300,13 @@ asio::awaitable<EtcdAnswer> EtcdClient::call(std::string_view target, json::obje
     EtcdAnswer known = co_await authenticate(within);
     if (!known.ok()) co_return known;
   }
+  const std::string token = servers_->token();
   EtcdAnswer answer = co_await ask(target, body, within);
   if (answer.outcome != EtcdOutcome::unauthenticated || !has_user) co_return answer;
-  EtcdAnswer known = co_await authenticate(within);  // a token is not known for ever
-  if (!known.ok()) co_return known;
+  if (servers_->token() == token) {  // none is known for ever
+    EtcdAnswer known = co_await authenticate(within);
+    if (!known.ok()) co_return known;
+  }
   answer = co_await ask(target, body, within);
   co_return answer;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -29,7 +30,8 @@ class EtcdServers {
               TlsContextPtr tls)
       : connection_(connection),
         tls_(std::move(tls)),
-        names_(std::move(strand)),
+        names_(strand),
+        token_asked_(std::move(strand), boost::asio::steady_timer::time_point::max()),
         reports_(std::make_shared<Reports>(connection.shown)) {}
 
   [[nodiscard]] const EtcdServer& at(std::size_t server) const {
@@ -53,6 +55,22 @@ class EtcdServers {
   [[nodiscard]] const EtcdConnection& connection() const noexcept { return connection_; }
   /// What a user's requests carry; empty: to be asked for.
   [[nodiscard]] std::string& token() noexcept { return token_; }
+  /// While it lives, no other client of this process asks for a token; it wakes who waits for that.
+  class AsksForToken {
+   public:
+    explicit AsksForToken(EtcdServers& servers) : servers_(servers) { servers_.asked_for_ = true; }
+    ~AsksForToken() {
+      servers_.asked_for_ = false;
+      servers_.token_asked_.cancel();
+    }
+    AsksForToken(const AsksForToken&) = delete;
+    AsksForToken& operator=(const AsksForToken&) = delete;
+
+   private:
+    EtcdServers& servers_;
+  };
+  [[nodiscard]] bool token_is_asked_for() const noexcept { return asked_for_; }
+  [[nodiscard]] boost::asio::steady_timer& token_asked() noexcept { return token_asked_; }
 
   /// As which logs that one is read (EtcdKeys::identity()); empty: that is not known yet. Only to
   /// these is anything appended.
@@ -71,6 +89,8 @@ class EtcdServers {
   HostNames names_;
   std::size_t current_ = 0;
   std::string token_;
+  boost::asio::steady_timer token_asked_;  ///< never expires
+  bool asked_for_ = false;
   std::map<Log, std::string> logs_;
   std::shared_ptr<Reports> reports_;
   std::shared_ptr<StoreStatistics> statistics_ = std::make_shared<StoreStatistics>(boot_now());

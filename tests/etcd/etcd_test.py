@@ -199,7 +199,9 @@ class Quota(case.KafkaCase):
 
 
 class Users(case.KafkaCase):
-    """An etcd that wants to know who asks."""
+    """An etcd that wants to know who asks, and works on each password for longer than owners wait
+    for anything else."""
+    store_options = ("--bcrypt-cost", "12")
 
     def setUp(self):
         call = self.kafka.call
