@@ -334,7 +334,6 @@ asio::awaitable<std::optional<std::string>> EtcdClient::next_line() {
   for (std::size_t searched = 0;;) {
     const auto end = text_.find('\n', searched);
     if (end != std::string::npos) {
-      servers_->statistics().heard_at = boot_now();
       std::string line = text_.substr(0, end);
       text_.erase(0, end + 1);
       co_return line;
@@ -352,6 +351,7 @@ asio::awaitable<std::optional<std::string>> EtcdClient::next_line() {
       error = http::error::end_of_stream;
     }
     if (error == http::error::need_buffer) error = {};
+    if (!error) watch_read_at_ = servers_->statistics().heard_at = boot_now();
     text_.append(piece.data(), piece.size() - watched_->get().body().size);
     if (text_.size() > kLineBytesMost) error = http::error::body_limit;
     if (!error) continue;

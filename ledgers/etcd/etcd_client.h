@@ -60,6 +60,8 @@ class EtcdClient {
   [[nodiscard]] boost::asio::awaitable<bool> watch(boost::json::object body, milliseconds within);
   /// However long that takes. No value: the watch has ended.
   [[nodiscard]] boost::asio::awaitable<std::optional<std::string>> next_line();
+  /// When any part of a watch came last: a long line takes its time.
+  [[nodiscard]] LocalTime watch_read_at() const noexcept { return watch_read_at_; }
   /// Drops the connection: what is awaited ends soon. The next request makes another one.
   void drop();
   /// The same, and makes no other.
@@ -107,6 +109,7 @@ class EtcdClient {
   std::string refusal_;  ///< of the server's certificate, if that was why it was left
   boost::beast::flat_buffer buffer_;
   std::optional<WatchParser> watched_;
+  LocalTime watch_read_at_ = kLongAgo;
   std::string text_;  ///< what of the watch was read and not handed out
   std::map<std::size_t, std::string> troubles_;
   bool ever_answered_ = false;

@@ -88,9 +88,12 @@ void EtcdTail::report(EtcdOutcome kind, const std::string& text) {
                    boot_now());
 }
 
+// A line may be long, and its link slow.
+LocalTime EtcdTail::heard() const noexcept { return std::max(heard_, reader_.watch_read_at()); }
+
 // A watch that says something is well, whatever others had to wait for.
 void EtcdTail::left(std::size_t server) {
-  const LocalTime silent = later(heard_, options_.lease / 4);
+  const LocalTime silent = later(heard(), options_.lease / 4);
   if (watching_ && boot_now() >= silent) reader_.drop_from(server);
 }
 
@@ -253,7 +256,6 @@ asio::awaitable<void> EtcdTail::follow() {
   while (!closed_ && turn == turn_) {
     std::optional<std::string> line = co_await reader_.next_line();
     if (!line || closed_ || turn != turn_) break;
-    heard_ = boot_now();
     if (!take(*line)) break;
   }
   watching_ = false;
@@ -347,7 +349,7 @@ asio::awaitable<void> EtcdTail::guard() {
       if (answered && reread_ && reread_->question == request.question) reread_.reset();
       if (!answered) co_await pause(guard_pause_, asker_.retry(options_.lease));
     }
-    const LocalTime due = std::min(later(heard_, options_.lease / 2),
+    const LocalTime due = std::min(later(heard(), options_.lease / 2),
                                    later(proved_, kProofs * options_.lease));
     if (running_ && boot_now() >= due) co_await probe();
     if (closed_) co_return;
@@ -369,7 +371,7 @@ asio::awaitable<void> EtcdTail::probe() {
   if (!is_same(*looked, next) || next != next_) co_return;
   if (!looked->found[0].keys.empty()) {
     if (!missed_) missed_ = boot_now();
-    if (watching_ && boot_now() >= later(*missed_, options_.lease / 4)) {
+    if (watching_ && boot_now() >= later(std::max(*missed_, heard()), options_.lease / 4)) {
       missed_.reset();
       reader_.drop();
     }

@@ -85,6 +85,8 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
 
   [[nodiscard]] EtcdRange all_records() const;
   [[nodiscard]] milliseconds patience() const;
+  /// When the watch said something.
+  [[nodiscard]] LocalTime heard() const noexcept;
   /// Emits a gap if that is not the store that was read, up to `next` when it was asked.
   [[nodiscard]] bool is_same(const Looked& looked, std::int64_t next);
   void lose(GapReason reason);
@@ -112,7 +114,7 @@ class EtcdTail : public std::enable_shared_from_this<EtcdTail> {
   std::string identity_;  ///< of the logs that are read
   std::string cluster_;
   bool watching_ = false;
-  LocalTime heard_ = kLongAgo;   ///< when the watch said something
+  LocalTime heard_ = kLongAgo;   ///< when the watch began
   LocalTime proved_ = kLongAgo;  ///< when these were known to be the same logs
   /// At that time a probe saw what the watch had not delivered.
   std::optional<LocalTime> missed_;

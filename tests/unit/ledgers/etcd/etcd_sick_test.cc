@@ -9,6 +9,7 @@
 #include "tests/unit/ledgers/etcd/etcd_server.h"
 #include "tests/unit/ledgers/ledger_driver.h"
 #include "tests/unit/ledgers/sick_server.h"
+#include "tests/unit/ledgers/slow_link.h"
 #include "tests/unit/ledgers/store_rigs.h"
 
 namespace neliroute {
@@ -60,6 +61,29 @@ INSTANTIATE_TEST_SUITE_P(
                                   R"({"code":14,"message":"etcdserver: no leader"})")},
                     Sickness{"is_slow", http("200 OK", std::string(1000, ' ')), true, 50ms}),
     [](const auto& tested) { return std::string(tested.param.name); });
+
+// 1.2 MB of base64, which take longer than a watch may be silent.
+TEST(EtcdSlowLink, a_long_record_is_read_however_long_that_takes) {
+  EtcdProcess etcd;
+  EtcdConnection connection = etcd.connection();
+  const EtcdKeys keys(connection.prefix);
+  BlockingEtcd admin(connection);
+  ASSERT_TRUE(admin.call("/v3/kv/txn", make_identity(keys, 1), 2s).ok());
+  SlowLink link(connection.servers[0].port);
+  connection.servers.assign(2, EtcdServer{"127.0.0.1", link.port()});
+  EtcdLedgerOptions options;
+  options.id = ProcessId{7};
+  options.lease = 400ms;
+  options.kept = 600s;
+  LedgerDriver driver;
+  driver.open(1, [&](boost::asio::any_io_executor strand) {
+    return make_etcd_ledger(std::move(strand), connection, nullptr, options).ledger;
+  });
+  driver.start_and_read();
+  etcd.commit({put_operation(keys.records(Log{0}) + "stranger",
+                             claim_text(5, 400ms) + std::string(900'000, ' '))});
+  EXPECT_TRUE(driver.wait([](const Seen& seen) { return seen.received[0].size() == 1; }));
+}
 
 }  // namespace
 }  // namespace neliroute
