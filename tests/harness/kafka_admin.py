@@ -15,14 +15,15 @@ class AdminError(RuntimeError):
         self.kind = kind
 
 
-def _base64(value):
-    if value is None:
-        return None
+def as_bytes(value):
+    """A record's value: bytes, text, or a dict as JSON."""
     if isinstance(value, (dict, list)):
         value = json.dumps(value)
-    if isinstance(value, str):
-        value = value.encode()
-    return base64.b64encode(value).decode()
+    return value.encode() if isinstance(value, str) else value
+
+
+def _base64(value):
+    return None if value is None else base64.b64encode(as_bytes(value)).decode()
 
 
 class KafkaAdmin:

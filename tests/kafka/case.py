@@ -17,10 +17,7 @@ from harness.children import boot_now, wait_until  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import Fleet, LineFile, run_tool  # noqa: E402
 from harness.shared_broker import SharedBroker  # noqa: E402
-from harness.stores.etcd_cluster import EtcdCluster  # noqa: E402
-from harness.stores.postgres_cluster import PostgresCluster  # noqa: E402
-
-STORES = {"etcd": EtcdCluster, "postgres": PostgresCluster}  # by protocol; of the others, Kafka
+from harness.stores.by_name import STORES  # noqa: E402
 
 # By how much Kafka's assignors exceed the least number of moves when one process joins or goes: not
 # at all where they were measured, so not at all here.

@@ -11,11 +11,14 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children, process  # noqa: E402
+from harness.stores.by_name import STORES  # noqa: E402
 
 run_tool = process.run_tool
 # For members of an assigner: longer than a busy machine stands still, so nobody who lives counts as
 # dead.
 LONG_SESSION = {"session": "2s", "lease": "4500ms"}
+STORE = STORES.get(os.environ.get("NELIROUTE_TEST_PROTOCOL"))  # None: the embedded broker
+LOGS = 4
 
 
 PIPE_BYTES = 4096  # of the smallest pipe: a page
@@ -49,20 +52,28 @@ def run_raw(*arguments, limit=30.0, env=None, stdin=b""):
 
 
 class LaneCase(unittest.TestCase):
-    """On one embedded broker, whose topics have a partition for each log; each test has a topic of
-    its own, and so a lane."""
+    """On one embedded broker, whose topics have a partition for each log, or on the store that
+    NELIROUTE_TEST_PROTOCOL names; each test has a topic of its own, and so a lane."""
+    store = None
 
     @classmethod
     def setUpClass(cls):
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         topics = unittest.TestLoader().getTestCaseNames(cls)
-        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", 4,
+        if STORE:
+            cls.store = cls.enterClassContext(STORE())
+            for topic in topics:
+                cls.store.create_topic(topic, LOGS, LOGS)
+            return
+        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", LOGS,
                                       *(part for topic in topics for part in ("--topic", topic)))
         cls.brokers = row["brokers"]
 
     def setUp(self):
         self.topic = self.id().rpartition(".")[2]
-        self.lane = {"brokers": self.brokers, "topic": self.topic, "profile": "fast"}
+        place = self.store.place(self.topic) if self.store else {"brokers": self.brokers,
+                                                                 "topic": self.topic}
+        self.lane = {**place, "profile": "fast"}
 
     def spawn(self, command, name, options):
         """A process that goes on meanwhile, and the address of its admin port."""

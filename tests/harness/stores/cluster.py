@@ -65,7 +65,9 @@ class Cluster:
 
     @property
     def admin(self):
-        """Itself: what KafkaBroker has a helper for."""
+        """Itself: what KafkaBroker has a helper for. Of KafkaAdmin's calls it has topic(),
+        create_topic(), delete_topic(), produce(), read() and end_offsets(), by logs instead of
+        partitions."""
         return self
 
     def start(self, timeout=60.0):

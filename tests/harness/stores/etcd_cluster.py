@@ -9,21 +9,35 @@ import json
 import os
 import ssl
 import subprocess
+import time
 import urllib.request
 
 from .. import children, deps, kafka_config
+from ..kafka_admin import as_bytes
 from ..kafka_broker import free_ports
 from .cluster import Cluster, Server
 
 
-def encoded(text):
+def encoded(value):
     """As etcd's JSON gateway has keys and values."""
-    return base64.b64encode(text.encode()).decode()
+    return base64.b64encode(as_bytes(value)).decode()
 
 
 def decoded(text):
     """The same, back."""
     return base64.b64decode(text).decode()
+
+
+def below(prefix):
+    """All keys that begin so."""
+    end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    return {"key": encoded(prefix), "range_end": encoded(end)}
+
+
+def row_of(stored):
+    """A record as KafkaAdmin.read() has it."""
+    stamp, _, value = base64.b64decode(stored.get("value", "")).partition(b" ")
+    return {"offset": int(stored["mod_revision"]), "timestamp": int(stamp), "value": value}
 
 
 class _Member(Server):
@@ -134,22 +148,59 @@ class EtcdCluster(Cluster):
 
     def keys(self, prefix):
         """{key: its value and revision} of all below it."""
-        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        found = self.call("/v3/kv/range", {"key": encoded(prefix), "range_end": encoded(end)})
+        found = self.call("/v3/kv/range", below(prefix))
         return {decoded(one["key"]): (decoded(one.get("value", "")), int(one["mod_revision"]))
                 for one in found.get("kvs", [])}
 
     def read(self, topic, log, start=0, most=None):
-        """The newest record of each kind, as KafkaAdmin.read() has a log's records."""
-        rows = [{"offset": revision, "value": value.partition(" ")[2]}
-                for value, revision in self.keys(f"{topic}/log/{log}/").values()]
-        rows = sorted((row for row in rows if row["offset"] >= start),
-                      key=lambda row: row["offset"])
+        """The records that were not compacted, also those that newer ones have replaced: dicts of
+        offset, timestamp, value (bytes), as KafkaAdmin.read() has them."""
+        records = below(f"{topic}/log/{log}/")
+        newest = self.call("/v3/kv/range", {**records, "sort_order": "DESCEND",
+                                            "sort_target": "MOD", "limit": 1}).get("kvs", [])
+        rows = []
+        while newest and start <= int(newest[0]["mod_revision"]):
+            rows, start = self._watch(records, start, int(newest[0]["mod_revision"]))
+            if start is None:
+                break
         return rows[:most]
 
+    def _watch(self, records, start, end):
+        """What was put from `start` to `end`, and nothing; or, if that was compacted, to where."""
+        node = next(node for node in self.nodes if node.child)
+        body = {"create_request": {**records, "start_revision": max(start, 1)}}
+        request = urllib.request.Request(f"{node.url}/v3/watch", json.dumps(body).encode())
+        rows = []
+        with urllib.request.urlopen(request, timeout=20, context=self._context()) as answer:
+            while not rows or rows[-1]["offset"] < end:
+                told = json.loads(answer.readline())["result"]
+                if told.get("canceled"):
+                    return [], int(told["compact_revision"])
+                rows += [row_of(event["kv"]) for event in told.get("events", [])
+                         if event.get("type") != "DELETE"]
+        return rows, None
+
+    def produce(self, topic, log, *values, key=None):
+        """Writes records as they are, each at a key of its own, with the time of now; their
+        offsets. `key`: what that begins with. There is no null value: it is an empty one."""
+        offsets = []
+        for value in values:
+            place = (f"{topic}/log/{log}/".encode() + as_bytes(key or "") +
+                     os.urandom(8).hex().encode())
+            stored = f"{time.time_ns() // 1_000_000} ".encode() + as_bytes(value or b"")
+            done = self.call("/v3/kv/put", {"key": encoded(place), "value": encoded(stored)})
+            offsets.append(int(done["header"]["revision"]))
+        return offsets
+
+    def end_offsets(self, topic):
+        """Where each log ends: behind all that is stored."""
+        revision = self.call("/v3/kv/range", {"key": encoded("x")})["header"]["revision"]
+        return [int(revision) + 1] * self.topic(topic)["logs"]
+
     def topic(self, topic):
-        """What says that the logs are there; nothing: they are not."""
-        return self.keys(f"{topic}/id")
+        """{"id":…, "logs": how many}; empty: there are none."""
+        about, _ = self.keys(f"{topic}/id").get(f"{topic}/id", ("{}", 0))
+        return json.loads(about)
 
     def delete_topic(self, topic):
         """All keys below it."""

@@ -4,7 +4,6 @@ ports, gone when the test is over. Debian's, with its own settings.
     with PostgresCluster(members=3) as postgres:
         run(["build/neliroute", "run", "--ledger", postgres.place("shop")["ledger"], …])
 """
-import json
 import os
 import shutil
 import signal
@@ -12,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 from .. import children, kafka_config
+from ..kafka_admin import as_bytes
 from ..kafka_broker import free_ports
 from ..process import run_tool
 from .cluster import Cluster, Server
@@ -220,17 +220,33 @@ class PostgresCluster(Cluster):
         return self.primary.query(sql, **options)
 
     def read(self, topic, log, start=0, most=None):
-        """The records of a log, as KafkaAdmin.read() has them."""
+        """The records of a log: dicts of offset, timestamp, value (bytes), as KafkaAdmin.read() has
+        them."""
         rows = self.query(
-            "SELECT json_build_object('offset', position, 'timestamp', stamped,"
-            " 'value', convert_from(value, 'UTF8')) FROM neliroute.record"
+            "SELECT position, stamped, encode(value, 'hex') FROM neliroute.record"
             f" WHERE topic = '{topic}' AND log = {log} AND position >= {start}"
             f" ORDER BY position LIMIT {most or 'ALL'}")
-        return [json.loads("|".join(row)) for row in rows]
+        return [{"offset": int(position), "timestamp": int(stamped), "value": bytes.fromhex(value)}
+                for position, stamped, value in rows]
+
+    def produce(self, topic, log, *values, key=None):
+        """Writes records as they are; their offsets. There is no null value: it is an empty one;
+        and no key at all."""
+        array = ", ".join(f"'\\x{as_bytes(value or b'').hex()}'" for value in values)
+        (first,), = self.query(
+            f"SELECT neliroute.append(topic, log, id, 600000, 1000, ARRAY[{array}]::bytea[], false)"
+            f" FROM neliroute.log WHERE topic = '{topic}' AND log = {log}")
+        return list(range(int(first), int(first) + len(values)))
+
+    def end_offsets(self, topic):
+        """Where each log ends."""
+        rows = self.query(f"SELECT next FROM neliroute.log WHERE topic = '{topic}' ORDER BY log")
+        return [int(end) for end, in rows]
 
     def topic(self, topic):
-        """What says that the logs are there; nothing: they are not."""
-        return self.query(f"SELECT log, id FROM neliroute.log WHERE topic = '{topic}'")
+        """{"id":…, "logs": how many}; empty: there are none."""
+        rows = self.query(f"SELECT id FROM neliroute.log WHERE topic = '{topic}' ORDER BY log")
+        return {"id": rows[0][0], "logs": len(rows)} if rows else {}
 
     def delete_topic(self, topic):
         """All its rows."""
