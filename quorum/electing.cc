@@ -31,7 +31,8 @@ void Voter::ask(bool poll, LocalTime now) {
   if (!poll) {
     ++durable_.term;
     durable_.voted_for = durable_.self;
-    ready_.vote_changed = true;
+    ready_.vote_changed = vote_unstored_ = true;
+    patience_.go_on(now);
   }
   yes_ = {durable_.self};
   const Configuration& voters = entries().configuration();

@@ -4,24 +4,22 @@
 
 namespace neliroute::quorum {
 
-void Follower::sent(std::uint64_t round, LocalTime now, Index next) {
-  const bool loaded = next > next_;
+void Follower::sent(std::uint64_t round, LocalTime now, Index next, bool loaded) {
   next_ = next;
   newest_ = round;
-  loaded_ += loaded ? 1 : 0;
-  sent_.emplace(round, Sent{now, loaded});
-  if (sent_.size() > kRemembered) {  // what has entries is few, and waits for its answer
-    sent_.erase(std::ranges::find_if(sent_, [](const auto& one) { return !one.second.loaded; }));
+  if (loaded || sent_.size() < kRemembered) {
+    loaded_ += loaded ? 1 : 0;
+    sent_.emplace(round, Sent{now, loaded});
   }
 }
 
+/// It was sent no earlier than the newest one that is remembered and not above it.
 void Follower::answered_to(std::uint64_t round) {
-  const auto found = sent_.find(round);
-  if (found == sent_.end()) {
+  const auto later = sent_.upper_bound(round);
+  if (round > newest_ || later == sent_.begin()) {
     return;
   }
-  answered_ = std::max(answered_, found->second.at);
-  const auto later = std::next(found);
+  answered_ = std::max(answered_, std::prev(later)->second.at);
   for (auto it = sent_.begin(); it != later;) {
     loaded_ -= it->second.loaded ? 1 : 0;
     it = sent_.erase(it);
@@ -40,7 +38,7 @@ void Follower::behind(Index end, std::uint64_t round) {
     return;
   }
   restarted_in_ = newest_;
-  next_ = std::max(matched_, std::min(next_, end));
+  next_ = std::min(next_, end);
   for (auto& [_, sent] : sent_) {
     sent.loaded = false;
   }

@@ -14,8 +14,8 @@ namespace neliroute::quorum {
 
 class Follower {
  public:
-  Follower(std::string address, Index next, Index matched)
-      : address_(std::move(address)), next_(next), matched_(matched) {}
+  Follower(std::string address, Index next, Index matched, LocalTime answered = kLongAgo)
+      : address_(std::move(address)), next_(next), matched_(matched), answered_(answered) {}
 
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
   /// Where the next message starts.
@@ -27,17 +27,17 @@ class Follower {
   /// Whether so many entries are under way that more must wait.
   [[nodiscard]] bool is_full() const noexcept { return loaded_ >= kUnderWay; }
 
-  /// A message with entries up to `next`, or none.
-  void sent(std::uint64_t round, LocalTime now, Index next);
+  /// A message after which it should be at `next`. `loaded`: it has entries.
+  void sent(std::uint64_t round, LocalTime now, Index next, bool loaded);
   void stored(Index end, std::uint64_t round);
-  /// What was sent did not follow: it must be sent again from here.
+  /// What was sent did not follow: it must be sent again from here, even where it was stored once.
   void behind(Index end, std::uint64_t round);
 
  private:
   /// Messages with entries that wait for their answer, at most.
   static constexpr int kUnderWay = 4;
   /// Unanswered messages that are remembered.
-  static constexpr std::size_t kRemembered = 256;
+  static constexpr std::size_t kRemembered = 256;  // and those with entries
 
   struct Sent {
     LocalTime at;
@@ -48,7 +48,7 @@ class Follower {
   std::string address_;
   Index next_;
   Index matched_;
-  LocalTime answered_ = kLongAgo;
+  LocalTime answered_;
   std::map<std::uint64_t, Sent> sent_;
   int loaded_ = 0;
   /// Answers to earlier messages say nothing of where to go on.

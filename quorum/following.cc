@@ -16,6 +16,10 @@ void Voter::on_append(const Message& message, const Append& append, LocalTime no
   } else if (const bool above = append.index > entries().end();
              above || (append.index >= entries().first() &&
                        entries().term_before(append.index) != append.term_before)) {
+    if (append.index <= committed_) {
+      ready_.contradictions.push_back(message.from_address);
+      return;
+    }
     answer.body = Behind{above ? entries().end() : last_of_other_terms(append.index),
                          append.round};
   } else if (!take_entries(append)) {
@@ -72,7 +76,7 @@ void Voter::on_restart(const Message& message, const Restart& restart, LocalTime
                     (start.first <= entries().end() &&
                      entries().term_before(start.first) == start.term_before);
   if (!kept) {
-    if (start.first < committed_) {
+    if (start.first <= committed_) {
       ready_.contradictions.push_back(message.from_address);
       return;
     }

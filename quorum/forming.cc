@@ -1,5 +1,6 @@
 // How a log begins, and how a voter that lost its disk comes back: it says that it is there, and
 // copies the log until the leader counts it.
+#include <algorithm>
 #include <utility>
 
 #include "quorum/mutation.h"
@@ -17,14 +18,19 @@ void Voter::announce(LocalTime now) {
   for (const std::string& address : options_.addresses) {
     if (address != options_.address) {
       Message message = to(address);
-      message.body = Here{!durable_.log, options_.addresses};
+      Here here{!durable_.log, options_.addresses, {}};
+      for (const auto& [_, met] : met_) {
+        here.met.push_back(met.id);
+      }
+      message.body = std::move(here);
       ready_.once_stored.push_back(std::move(message));
     }
   }
 }
 
 /// The first of the voters begins the log once it has met all others, and all are empty: no log
-/// can have been lost.
+/// can have been lost. They must know it: what says so may have been on its way since before this
+/// voter lost a disk.
 void Voter::form(LocalTime now) {
   if (options_.address != options_.addresses.front()) {
     return;
@@ -35,7 +41,7 @@ void Voter::form(LocalTime now) {
     VoterId id = durable_.self;
     if (address != options_.address) {
       const auto found = met_.find(address);
-      const bool there = found != met_.end() && found->second.empty &&
+      const bool there = found != met_.end() && found->second.empty && found->second.knows_own &&
                          now - found->second.at <= 2 * options_.election;
       if (!there && std::exchange(spared, true)) {
         return;
@@ -57,15 +63,17 @@ void Voter::form(LocalTime now) {
 void Voter::on_here(const Message& message, const Here& here, LocalTime now) {
   const std::string& address = message.from_address;
   const bool others = here.addresses != options_.addresses;
-  if (others || (durable_.log && message.log && message.log != durable_.log)) {
+  const bool of_another_log = message.log && message.log != durable_.log;
+  if (others || (durable_.log && of_another_log)) {
     ready_.strangers.push_back(address);
   }
-  if (others || address == options_.address || (message.log && message.log != durable_.log)) {
+  if (others || of_another_log || !is_address(address) || address == options_.address) {
     met_.erase(address);
     return;
   }
   if (!durable_.log) {
-    met_[address] = {message.from, now, here.empty};
+    const bool knows_own = std::ranges::find(here.met, durable_.self) != here.met.end();
+    met_[address] = {message.from, now, here.empty, knows_own};
     return;
   }
   if (here.empty && entries().start().configuration.find(message.from) != nullptr) {
@@ -74,7 +82,7 @@ void Voter::on_here(const Message& message, const Here& here, LocalTime now) {
     ready_.once_stored.push_back(std::move(answer));
   }
   if (leading_ && entries().configuration().find(message.from) == nullptr) {
-    follower_of(message);
+    (void)follower_of(message, now);
   }
 }
 

@@ -11,7 +11,10 @@ namespace neliroute::quorum {
 void Voter::lead(LocalTime now) {
   standing_ = Standing::no;
   leader_ = Known{durable_.self, options_.address};
-  leading_ = Leading{now, now, entries().end(), 0, true, {}};
+  leading_.emplace();
+  leading_->since = leading_->next_beat = now;
+  leading_->began = leading_->end_at_beat = leading_->end_before = entries().end();
+  leading_->beats = true;
   const Index matched =
       mutated(Mutation::own_start_matched) ? entries().first() : kNothing;
   for (const Member& member : entries().configuration().members) {
@@ -34,9 +37,10 @@ void Voter::lead_on(LocalTime now) {
     leading_->beats = true;
     std::erase_if(leading_->followers, [&](const auto& known) {
       return entries().configuration().find(known.first) == nullptr &&
-             known.second.answered() != kLongAgo && !answers(known.first, 5 * patience, now);
+             !answers(known.first, 5 * patience, now);
     });
     admit(now);
+    leading_->end_before = std::exchange(leading_->end_at_beat, entries().end());
   }
 }
 
@@ -47,7 +51,7 @@ void Voter::ask_round() noexcept {
 }
 
 /// Entries that were not sent yet, as many as may be under way; at a beat one message at least.
-void Voter::send_entries(VoterId /*id*/, Follower& follower, LocalTime now) {
+void Voter::send_entries(Follower& follower, LocalTime now) {
   constexpr std::size_t kEntries = 64;
   constexpr std::size_t kBytes = 256 * 1024;
   bool beats = leading_->beats;
@@ -56,7 +60,7 @@ void Voter::send_entries(VoterId /*id*/, Follower& follower, LocalTime now) {
     const std::uint64_t round = ++leading_->round;
     if (follower.next() < entries().first()) {
       message.body = Restart{entries().start(), round};
-      follower.sent(round, now, entries().first());
+      follower.sent(round, now, entries().first(), false);
     } else {
       Append append{follower.next(), entries().term_before(follower.next()), {}, committed_, round};
       Index next = follower.next();
@@ -68,8 +72,8 @@ void Voter::send_entries(VoterId /*id*/, Follower& follower, LocalTime now) {
           bytes += record->size();
         }
       }
+      follower.sent(round, now, next, !append.entries.empty());
       message.body = std::move(append);
-      follower.sent(round, now, next);
     }
     ready_.at_once.push_back(std::move(message));
     beats = false;
@@ -162,11 +166,10 @@ void Voter::admit(LocalTime now) {
   if (!settled && !mutated(Mutation::two_changes_at_once)) {
     return;
   }
-  constexpr Index kClose = 16;
   const Configuration& voters = entries().configuration();
   for (const auto& [id, follower] : leading_->followers) {
     const bool copied =
-        follower.matched() != kNothing && follower.matched() + kClose >= entries().end();
+        follower.matched() != kNothing && follower.matched() >= leading_->end_before;
     if (voters.find(id) != nullptr || !copied || !answers(id, options_.election, now)) {
       continue;
     }

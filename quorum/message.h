@@ -19,6 +19,8 @@ struct Here {
   bool empty = false;
   /// All voters, as it was told; sorted.
   std::vector<std::string> addresses;
+  /// Who said so to it, while it was empty.
+  std::vector<VoterId> met;
 };
 
 /// To an empty voter: its vote counts in a log that begins here.
@@ -83,5 +85,8 @@ struct Message {
   Term term = 0;
   std::variant<Here, Formed, AskVote, GiveVote, Append, Restart, Stored, Behind, Outdated> body;
 };
+
+/// Whether it makes sense by itself, whatever its sender knows.
+[[nodiscard]] bool is_sound(const Message& message);
 
 }  // namespace neliroute::quorum

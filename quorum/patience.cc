@@ -40,8 +40,10 @@ bool Patience::timed_out(const Configuration& voters, const Member& own, bool st
   until_ = now + election_;
   constexpr int kRoundsTogether = 3;  // then those who stand at the same time are set apart
   if (timeouts_ >= kRoundsTogether) {
-    const auto higher = std::ranges::count_if(
-        voters.members, [&](const Member& other) { return other.priority > own.priority; });
+    const auto higher = std::ranges::count_if(voters.members, [&](const Member& other) {
+      return other.priority > own.priority ||
+             (other.priority == own.priority && other.id > own.id);
+    });
     until_ += higher * election_ / 8;
   }
   return own.priority >= target_ || mutated(Mutation::priority_ignored);

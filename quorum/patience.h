@@ -19,6 +19,8 @@ class Patience {
   /// A leader was heard, or somebody was voted for: a timeout from now, the target is the highest
   /// priority of the others. `lost`: who led last, and does not count.
   void begin(const Configuration& voters, std::optional<VoterId> lost, LocalTime now);
+  /// An election goes on, and has a timeout from now.
+  void go_on(LocalTime now) noexcept { until_ = now + election_; }
   /// A leader was heard: elections that came to nothing are forgotten.
   void heard() noexcept { timeouts_ = 0; }
   [[nodiscard]] LocalTime until() const noexcept { return until_; }

@@ -15,8 +15,7 @@ Voter::Voter(VoterOptions options, Durable durable, LocalTime now)
       patience_(options_.election),
       stored_end_(durable_.entries.end()) {
   std::ranges::sort(options_.addresses);
-  NELIROUTE_ASSERT(std::ranges::binary_search(options_.addresses, options_.address),
-                   "a voter is one of the voters");
+  NELIROUTE_ASSERT(is_address(options_.address), "a voter is one of the voters");
   NELIROUTE_ASSERT(options_.priorities.size() == options_.addresses.size(),
                    "each voter has a priority");
   patience_.begin(entries().configuration(), std::nullopt, now);
@@ -50,8 +49,8 @@ bool Voter::is_foreign(const Message& message) const noexcept {
 }
 
 void Voter::step(const Message& message, LocalTime now) {
-  if (message.from == durable_.self) {
-    return;  // a copy of this voter's disk, or a message that went in a circle
+  if (message.from == durable_.self || !is_sound(message)) {
+    return;  // a copy of this voter's disk, or a message that went in a circle; or nonsense
   }
   if (const auto* here = std::get_if<Here>(&message.body)) {
     return on_here(message, *here, now);
@@ -90,11 +89,27 @@ void Voter::step(const Message& message, LocalTime now) {
   dispatch(message, now);
 }
 
-/// Of a leader. Who lost its disk answers what was sent to the voter that it was.
-Follower& Voter::follower_of(const Message& message) {
-  return leading_->followers
-      .try_emplace(message.from, message.from_address, entries().end(), kNothing)
-      .first->second;
+bool Voter::is_address(const std::string& address) const {
+  return std::ranges::binary_search(options_.addresses, address);
+}
+
+/// Of a leader. Who lost its disk answers what was sent to the voter that it was; of several at one
+/// address the newest one counts.
+Follower* Voter::follower_of(const Message& message, LocalTime now) {
+  auto& followers = leading_->followers;
+  if (const auto found = followers.find(message.from); found != followers.end()) {
+    return &found->second;
+  }
+  if (!is_address(message.from_address) || message.from_address == options_.address) {
+    return nullptr;
+  }
+  std::erase_if(followers, [&](const auto& known) {
+    return known.second.address() == message.from_address &&
+           entries().configuration().find(known.first) == nullptr;
+  });
+  return &followers
+              .try_emplace(message.from, message.from_address, entries().end(), kNothing, now)
+              .first->second;
 }
 
 void Voter::dispatch(const Message& message, LocalTime now) {
@@ -110,12 +125,12 @@ void Voter::dispatch(const Message& message, LocalTime now) {
     if (stored == nullptr && behind == nullptr) {
       return;
     }
-    Follower& follower = follower_of(message);
-    if (stored != nullptr) {
-      follower.stored(std::min(stored->end, entries().end()), stored->round);
+    Follower* follower = follower_of(message, now);
+    if (follower != nullptr && stored != nullptr) {
+      follower->stored(std::min(stored->end, entries().end()), stored->round);
       advance(now);
-    } else {
-      follower.behind(behind->end, behind->round);
+    } else if (follower != nullptr) {
+      follower->behind(behind->end, behind->round);
     }
   }
 }
@@ -175,8 +190,8 @@ void Voter::drop(Index first) {
 
 Ready Voter::take_ready(LocalTime now) {
   if (leading_) {
-    for (auto& [id, follower] : leading_->followers) {
-      send_entries(id, follower, now);
+    for (auto& [_, follower] : leading_->followers) {
+      send_entries(follower, now);
     }
     leading_->beats = false;
   }
@@ -193,6 +208,9 @@ void Voter::stored(LocalTime now) {
   NELIROUTE_ASSERT(!ready_.entries_changed && !ready_.vote_changed,
                    "what the last Ready named is stored before the next step");
   stored_end_ = entries().end();
+  if (std::exchange(vote_unstored_, false) && standing_ == Standing::asks_votes) {
+    patience_.go_on(now);  // a slow disk takes nothing from the time in which others may answer
+  }
   if (leading_) {
     advance(now);
   }

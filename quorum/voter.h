@@ -112,6 +112,9 @@ class Voter {
     Index began = 0;
     std::uint64_t round = 0;
     bool beats = false;
+    /// Where the log ended at the last beat, and at the one before.
+    Index end_at_beat = 0;
+    Index end_before = 0;
     /// By id: voters, and those who only copy the log (learners).
     std::map<VoterId, Follower> followers;
   };
@@ -121,12 +124,15 @@ class Voter {
     VoterId id;
     LocalTime at;
     bool empty = false;
+    /// It has met this voter, so it was empty later than this voter's disk was.
+    bool knows_own = false;
   };
 
   // voter.cc
   [[nodiscard]] bool is_foreign(const Message& message) const noexcept;
   void dispatch(const Message& message, LocalTime now);
-  Follower& follower_of(const Message& message);
+  [[nodiscard]] Follower* follower_of(const Message& message, LocalTime now);
+  [[nodiscard]] bool is_address(const std::string& address) const;
   [[nodiscard]] Message to(std::string address) const;
   void follow(Term term, const std::optional<Known>& leader, LocalTime now);
   void adopt(LogId log, LogStart start, LocalTime now);
@@ -149,7 +155,7 @@ class Voter {
   // leading.cc
   void lead(LocalTime now);
   void lead_on(LocalTime now);
-  void send_entries(VoterId id, Follower& follower, LocalTime now);
+  void send_entries(Follower& follower, LocalTime now);
   void advance(LocalTime now);
   void admit(LocalTime now);
   [[nodiscard]] bool answers(VoterId id, milliseconds within, LocalTime now) const;
@@ -165,6 +171,8 @@ class Voter {
   std::optional<Leading> leading_;
   Standing standing_ = Standing::no;
   std::set<VoterId> yes_;
+  /// Its own vote is not on disk yet.
+  bool vote_unstored_ = false;
   std::map<std::string, Met> met_;
   /// What is on disk ends here.
   Index stored_end_;

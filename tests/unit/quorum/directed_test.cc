@@ -67,6 +67,31 @@ TEST(Forming, does_not_begin_where_one_has_a_log) {
   EXPECT_EQ(rig.at(0).durable().log, std::nullopt);
 }
 
+TEST(Forming, believes_nobody_who_said_before_its_disk_was_new_that_he_is_empty) {
+  Rig rig(3, false);
+  std::vector<Message> early;
+  rig.lost = [&](const Message& message) {
+    const auto* here = std::get_if<Here>(&message.body);
+    if (here != nullptr && here->empty && message.to_address == "v0") early.push_back(message);
+    return message.to_address == "v2" && here == nullptr;  // it does not hear of the log
+  };
+  rig.wait_led();
+  rig.propose(0, "r");
+  ASSERT_GT(rig.at(0).committed(), 0);
+  rig.lose_disk(0, VoterId(50));
+  rig.start(0);
+  rig.lost = [](const Message& message) {
+    return message.from_address == "v1" || message.to_address == "v1";
+  };
+  for (int i = 0; i < 20; ++i) {
+    for (const Message& message : early) {
+      if (message.from_address == "v1") rig.at(0).step(message, rig.now());
+    }
+    rig.run_for(100ms);
+  }
+  EXPECT_EQ(rig.at(0).durable().log, std::nullopt) << "v1 has a log, and what is committed in it";
+}
+
 TEST(Forming, tells_of_a_voter_that_was_told_of_others) {
   Rig rig(3, false);
   Here here{true, {"v0", "v1", "v9"}};
@@ -108,6 +133,17 @@ TEST_F(LostDisk, is_replaced_by_one_that_has_copied_the_log_in_two_steps) {
   rig.stop(1);
   EXPECT_NE(rig.propose(0, "r"), std::nullopt);
   EXPECT_EQ(rig.at(0).committed(), rig.at(0).entries().end()) << "its disk counts";
+}
+
+TEST_F(LostDisk, is_replaced_while_entries_are_written_all_the_time) {
+  rig.lose_disk(2, kNew);
+  rig.start(2);
+  rig.latency = 10ms;
+  for (int i = 0; i < 600; ++i) {
+    for (int k = 0; k < 10; ++k) rig.propose(0, "r");
+    rig.run_for(5ms);
+  }
+  EXPECT_THAT(ids(rig.at(0).entries().configuration()), ElementsAre(1, 2, 50));
 }
 
 TEST_F(LostDisk, changes_nothing_before_the_first_step_is_stored_by_a_majority) {

@@ -111,7 +111,7 @@ struct FollowerTest : testing::Test {
 TEST_F(FollowerTest, is_full_until_it_answers) {
   for (std::uint64_t round = 1; round <= 4; ++round) {
     EXPECT_FALSE(follower.is_full());
-    follower.sent(round, now, follower.next() + 1);
+    follower.sent(round, now, follower.next() + 1, true);
   }
   EXPECT_TRUE(follower.is_full());
   follower.stored(11, 1);
@@ -119,14 +119,14 @@ TEST_F(FollowerTest, is_full_until_it_answers) {
 }
 
 TEST_F(FollowerTest, messages_without_entries_do_not_fill_it) {
-  for (std::uint64_t round = 1; round <= 1000; ++round) follower.sent(round, now, 10);
+  for (std::uint64_t round = 1; round <= 1000; ++round) follower.sent(round, now, 10, false);
   EXPECT_FALSE(follower.is_full());
   EXPECT_EQ(follower.answered(), kLongAgo);
 }
 
 TEST_F(FollowerTest, has_answered_when_the_message_was_sent) {
-  follower.sent(1, now, 11);
-  follower.sent(2, now + 50ms, 12);
+  follower.sent(1, now, 11, true);
+  follower.sent(2, now + 50ms, 12, true);
   follower.stored(12, 2);
   EXPECT_EQ(follower.answered(), now + 50ms);
   follower.stored(11, 1);
@@ -140,23 +140,36 @@ TEST_F(FollowerTest, an_answer_that_nobody_waits_for_proves_nothing) {
 }
 
 TEST_F(FollowerTest, is_sent_entries_again_once_however_many_messages_did_not_follow) {
-  follower.sent(1, now, 11);
-  follower.sent(2, now, 12);
+  follower.sent(1, now, 11, true);
+  follower.sent(2, now, 12, true);
   follower.behind(4, 1);
   EXPECT_EQ(follower.next(), 4);
-  follower.sent(3, now, 12);
+  follower.sent(3, now, 12, true);
   follower.behind(4, 2);
   EXPECT_EQ(follower.next(), 12);
   follower.behind(4, 3);
   EXPECT_EQ(follower.next(), 4);
 }
 
-TEST_F(FollowerTest, nothing_that_it_has_stored_is_sent_again) {
-  follower.sent(1, now, 11);
+TEST_F(FollowerTest, gets_again_what_it_stored_if_it_has_it_no_more) {
+  follower.sent(1, now, 11, true);
   follower.stored(11, 1);
-  follower.sent(2, now, 12);
+  follower.sent(2, now, 12, true);
   follower.behind(3, 2);
-  EXPECT_EQ(follower.next(), 11);
+  EXPECT_EQ(follower.next(), 3);
+}
+
+TEST_F(FollowerTest, has_answered_however_many_messages_were_sent_since) {
+  for (std::uint64_t round = 1; round <= 1000; ++round) {
+    follower.sent(round, now + round * 1ms, 10, false);
+  }
+  follower.stored(10, 1);
+  EXPECT_EQ(follower.answered(), now + 1ms);
+  follower.stored(10, 900);
+  EXPECT_EQ(follower.answered(), now + 256ms) << "the newest that is remembered, and not above it";
+  follower.sent(1001, now + 2s, 10, false);
+  follower.stored(10, 1001);
+  EXPECT_EQ(follower.answered(), now + 2s);
 }
 
 }  // namespace

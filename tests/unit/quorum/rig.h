@@ -67,6 +67,10 @@ class Rig {
   }
   [[nodiscard]] int size() const { return static_cast<int>(nodes_.size()); }
 
+  /// One way.
+  milliseconds latency{0};
+  /// Messages in all.
+  std::size_t sent = 0;
   /// What is not delivered, and lost.
   std::function<bool(const Message&)> lost;
   void cut_off(int i) {
@@ -94,11 +98,17 @@ class Rig {
       for (int i = 0; i < size(); ++i) {
         if (runs(i)) carry_out(i);
       }
-      moved = !network_.empty();
-      for (std::deque<Message> messages = std::exchange(network_, {}); !messages.empty();
-           messages.pop_front()) {
-        const int to = messages.front().to_address.back() - '0';
-        if (!(lost && lost(messages.front())) && runs(to)) at(to).step(messages.front(), now_);
+      moved = false;
+      for (std::size_t left = network_.size(); left > 0; --left) {
+        const auto [arrives, message] = std::move(network_.front());
+        network_.pop_front();
+        if (arrives > now_) {
+          network_.emplace_back(arrives, message);
+          continue;
+        }
+        moved = true;
+        const int to = message.to_address.back() - '0';
+        if (!(lost && lost(message)) && runs(to)) at(to).step(message, now_);
       }
     }
   }
@@ -145,14 +155,15 @@ class Rig {
   };
   Node& node(int i) { return nodes_[static_cast<std::size_t>(i)]; }
   void send(const std::vector<Message>& messages) {
-    network_.insert(network_.end(), messages.begin(), messages.end());
+    sent += messages.size();
+    for (const Message& message : messages) network_.emplace_back(now_ + latency, message);
   }
 
   std::vector<std::string> addresses_;
   std::vector<int> priorities_;
   Configuration configuration_;
   std::vector<Node> nodes_;
-  std::deque<Message> network_;
+  std::deque<std::pair<LocalTime, Message>> network_;
   LocalTime now_{milliseconds(1000)};
 };
 

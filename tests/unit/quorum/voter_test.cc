@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+#include <utility>
+#include <vector>
+
 #include "tests/unit/quorum/rig.h"
 
 namespace neliroute::quorum {
@@ -78,6 +82,30 @@ TEST(VoterElects, nobody_who_comes_back_while_a_leader_is_heard) {
   rig.run_for(2s);
   EXPECT_EQ(rig.leader(), 0);
   EXPECT_EQ(rig.at(0).term(), 1u);
+}
+
+TEST(VoterElects, somebody_where_messages_take_nearly_half_a_timeout) {
+  for (const milliseconds latency : {70ms, 80ms, 120ms, 140ms}) {
+    Rig rig(3);
+    rig.latency = latency;
+    EXPECT_LE(rig.wait_led(), 1500ms) << latency.count();
+    rig.run_for(2s);
+    rig.stop(rig.leader());
+    EXPECT_LE(rig.wait_led(), 2s) << latency.count();
+  }
+}
+
+TEST(VoterElects, who_needs_a_whole_timeout_to_store_its_own_vote) {
+  Rig rig(3);
+  rig.stop_others(0);
+  rig.run_for(305ms);
+  rig.at(0).step(rig.message(1, 0, 0, GiveVote{true, 1, true}), rig.now());
+  rig.carry_out(0, false);
+  const LocalTime late = rig.now() + kElection;
+  rig.at(0).stored(late);
+  EXPECT_EQ(rig.at(0).deadline(), late + kElection);
+  rig.at(0).step(rig.message(1, 0, 1, GiveVote{false, 1, true}), late + 290ms);
+  EXPECT_EQ(rig.at(0).role(), Role::leading);
 }
 
 TEST(VoterVotes, once_in_a_term) {
@@ -261,6 +289,56 @@ TEST(VoterLeads, and_sends_a_follower_that_does_not_answer_few_entries) {
   EXPECT_LE(to_it, 4u * 64u);
 }
 
+TEST(VoterLeads, however_often_it_is_asked_whether_it_does) {
+  Rig rig(3);
+  rig.wait_led();
+  rig.latency = 40ms;
+  for (int i = 0; i < 600; ++i) {
+    for (int k = 0; k < 30; ++k) {
+      rig.at(0).ask_round();
+      rig.carry_out(0);
+    }
+    rig.run_for(5ms);
+  }
+  EXPECT_EQ(rig.leader(), 0);
+  EXPECT_EQ(rig.at(0).term(), 1u);
+  EXPECT_NE(rig.at(0).confirmed_since(rig.now() - 200ms), std::nullopt);
+}
+
+TEST(VoterLeads, and_drops_what_a_member_lacks_that_is_down_for_long) {
+  Rig rig(3);
+  rig.wait_led();
+  rig.stop(2);
+  for (int i = 0; i < 1200; ++i) {
+    rig.propose(0, "r");
+    rig.at(0).drop(rig.at(0).committed());
+    rig.run_for(80ms);
+  }
+  rig.start(2);
+  rig.run_for(1s);
+  EXPECT_EQ(rig.at(2).committed(), rig.at(0).committed());
+}
+
+TEST(VoterLeads, and_sends_nothing_to_addresses_that_are_no_voters) {
+  Rig rig(3);
+  rig.wait_led();
+  const auto in_five_seconds = [&] {
+    const std::size_t before = rig.sent;
+    rig.run_for(5s);
+    return rig.sent - before;
+  };
+  const std::size_t usual = in_five_seconds();
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    Message message = rig.message(2, 0, 1, Stored{1, 1});
+    message.from = VoterId(1000 + i);
+    rig.at(0).step(message, rig.now());  // a voter that loses its disk again and again
+    message.from_address = "x" + std::to_string(i);
+    message.from = VoterId(2000 + i);
+    rig.at(0).step(message, rig.now());
+  }
+  EXPECT_LE(in_five_seconds(), 2 * usual);
+}
+
 TEST(VoterLeads, and_brings_who_was_away_up_to_date_in_parts) {
   Rig rig(3);
   rig.wait_led();
@@ -328,6 +406,58 @@ TEST(VoterFollows, and_never_lets_what_is_committed_be_replaced) {
   rig.at(2).step(rig.message(1, 2, 9, Restart{start, 2}), rig.now());
   EXPECT_THAT(rig.carry_out(2).contradictions, ElementsAre("v1"));
   EXPECT_EQ(rig.at(2).entries().end(), index + 1);
+}
+
+TEST(VoterFollows, and_reports_a_log_that_differs_below_what_is_committed) {
+  Rig rig(3);
+  rig.wait_led();
+  const Index index = *rig.propose(0, "kept");
+  rig.run_for(100ms);
+  rig.stop(0);
+  const auto reported = [&](decltype(Message::body) body) {
+    rig.at(2).step(rig.message(1, 2, 9, std::move(body)), rig.now());
+    const Ready ready = rig.carry_out(2);
+    return !ready.contradictions.empty() && bodies<Behind>(ready.once_stored).empty();
+  };
+  EXPECT_TRUE(reported(Append{index, 7, {}, index, 1}));
+  EXPECT_TRUE(reported(Append{index + 1, 7, {}, index, 2}));
+  EXPECT_TRUE(reported(Restart{{index + 1, 7, BrokerTime{}, rig.configuration()}, 3}));
+  rig.at(2).drop(index + 1);
+  EXPECT_TRUE(reported(Append{index + 1, 7, {}, index, 4}));
+}
+
+TEST(VoterFollows, nothing_that_makes_no_sense) {
+  Rig rig(3);
+  rig.wait_led();
+  rig.propose(0, "r");
+  const Term term = rig.at(2).term();
+  const Term huge = std::numeric_limits<Term>::max();
+  const Index most = std::numeric_limits<Index>::max();
+  const Configuration none;
+  const Configuration doubled{{{VoterId(1), "v0", 1}, {VoterId(1), "v1", 1}}};
+  const LogStart below{-5, 0, BrokerTime{}, rig.configuration()};
+  const std::vector<std::pair<Term, decltype(Message::body)>> messages{
+      {1, Formed{below}},
+      {9, Restart{below, 1}},
+      {9, Restart{{most, 1, BrokerTime{}, rig.configuration()}, 1}},
+      {9, Restart{{5, 10, BrokerTime{}, rig.configuration()}, 1}},
+      {9, Restart{{5, 1, BrokerTime{}, none}, 1}},
+      {9, Append{-1, 0, {}, 0, 1}},
+      {9, Append{most, 0, {}, 0, 1}},
+      {9, Append{0, 0, {}, most, 1}},
+      {9, Append{0, 0, {{10, BrokerTime{}, std::string("r")}}, 0, 1}},
+      {9, Append{0, 2, {{1, BrokerTime{}, std::string("r")}}, 0, 1}},
+      {9, Append{0, 0, {{1, BrokerTime{}, doubled}}, 0, 1}},
+      {huge, Append{0, 0, {}, 0, 1}},
+      {9, AskVote{false, huge, 0, 0}},
+      {9, AskVote{false, 9, -1, 0}},
+      {9, Stored{-1, 1}},
+      {9, Behind{-2, 1}},
+  };
+  for (const auto& [of_term, body] : messages) {
+    rig.at(2).step(rig.message(1, 2, of_term, body), rig.now());
+    EXPECT_EQ(rig.at(2).term(), term) << body.index();
+  }
 }
 
 TEST(VoterFollows, nobody_with_another_log) {
