@@ -9,8 +9,8 @@ if(NELIROUTE_INSTALL)
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   set_target_properties(neliroute_api PROPERTIES EXPORT_NAME api)
   # Of these, libraries alone: their headers are private.
-  foreach(room asio base net slots placement neli_core kafka ledger_parts ledger_etcd ledger_memory
-      ledger_postgres ledgers
+  foreach(room asio base net slots placement neli_core quorum voter kafka ledger_parts ledger_etcd
+      ledger_memory ledger_postgres ledgers
       router metrics admin forward)
     if(TARGET neliroute_${room})
       set_target_properties(neliroute_${room} PROPERTIES EXPORT_NAME ${room})

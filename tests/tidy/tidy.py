@@ -91,6 +91,7 @@ MAY_INCLUDE = {
     "neli_core/claimed": (r"neli_core/(?!assigner/|broadcast/)", PURE),
     "neli_core/broadcast": (r"neli_core/(?!assigner/|claimed/)", PURE),
     "quorum": (r"quorum/", STD),
+    "voter": (r"(quorum|voter)/", STD + r"|boost/crc\.hpp|fcntl\.h|unistd\.h|sys/.*\.h"),
     "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
     "net": (r"net/", ANY_BUT_RDKAFKA),
     "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
@@ -110,7 +111,7 @@ MAY_INCLUDE = {
     "examples": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/|examples/)", r".*"),
 }
 FACTORIES = ("ledgers/ledgers.cc", "ledgers/ledger_address.cc")
-ROOM = re.compile(r"(base|net|slots|placement|neli_core|quorum|audit|ledgers|embedded_broker"
+ROOM = re.compile(r"(base|net|slots|placement|neli_core|quorum|voter|audit|ledgers|embedded_broker"
                   r"|router|metrics|admin|forward|tool|examples|bench|tests)/")
 
 
