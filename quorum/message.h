@@ -20,7 +20,7 @@ struct Here {
   /// All voters, as it was told; sorted.
   std::vector<std::string> addresses;
   /// Who said so to it, while it was empty.
-  std::vector<VoterId> met;
+  std::vector<VoterId> met = {};
 };
 
 /// To an empty voter: its vote counts in a log that begins here.

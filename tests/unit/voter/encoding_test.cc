@@ -63,6 +63,11 @@ TEST(QuorumEncodingTest, aMessagesFieldsAreReadBack) {
   const auto behind = decode_message(encode(message(Behind{kNothing, 6})));
   ASSERT_TRUE(behind);
   EXPECT_EQ(std::get<Behind>(behind->body).end, kNothing);
+  const Here said{true, {"a", "b"}, {VoterId(3), VoterId(4)}};
+  const auto here = decode_message(encode(message(said)));
+  ASSERT_TRUE(here);
+  EXPECT_EQ(std::get<Here>(here->body).addresses, said.addresses);
+  EXPECT_EQ(std::get<Here>(here->body).met, said.met);
 }
 
 TEST(QuorumEncodingTest, theBytesAreThoseOfTheFormat) {
