@@ -11,15 +11,13 @@ namespace neliroute::quorum {
 void Voter::lead(LocalTime now) {
   standing_ = Standing::no;
   leader_ = Known{durable_.self, options_.address};
-  leading_.emplace();
+  leading_ = Leading{};
   leading_->since = leading_->next_beat = now;
   leading_->began = leading_->end_at_beat = leading_->end_before = entries().end();
   leading_->beats = true;
-  const Index matched =
-      mutated(Mutation::own_start_matched) ? entries().first() : kNothing;
   for (const Member& member : entries().configuration().members) {
     if (member.id != durable_.self) {
-      leading_->followers.try_emplace(member.id, member.address, entries().end(), matched);
+      leading_->followers.try_emplace(member.id, member.address, entries().end(), kNothing);
     }
   }
   append({durable_.term, entries().last_stamp(), Begins{}});

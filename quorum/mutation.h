@@ -20,7 +20,6 @@ enum class Mutation : std::uint8_t {
   answers_before_stored,   ///< answers leave before what they say is on disk
   commits_older_terms,     ///< an entry of an earlier leader counts as committed by itself
   conflicts_kept,          ///< entries that differ from the leader's are kept
-  own_start_matched,       ///< a new leader takes all for stored that it has dropped
   own_disk_assumed,        ///< a leader counts itself before its disk has the entry
   learners_counted,        ///< who only copies the log counts for the majority
   stamp_of_leader_alone,   ///< stamps fall with the next leader's clock

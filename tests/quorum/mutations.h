@@ -14,7 +14,7 @@ namespace neliroute::quorum {
 inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "older_log_voted_for", "polls_of_older_logs", "votes_beside_leader", "two_votes_in_a_term",
     "vote_not_stored", "answers_before_stored", "commits_older_terms", "conflicts_kept",
-    "own_start_matched", "own_disk_assumed", "learners_counted", "stamp_of_leader_alone",
+    "own_disk_assumed", "learners_counted", "stamp_of_leader_alone",
     "never_steps_down", "target_never_lowered", "target_never_reset", "priority_ignored",
     "lost_disk_votes", "forms_without_all", "two_changes_at_once", "replaces_at_once"};
 

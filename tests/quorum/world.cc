@@ -26,7 +26,8 @@ World::World(std::uint64_t seed, int voters) : chance_(seed, 1), net_(seed, 2) {
     addresses_.push_back("v" + std::to_string(i));
     priorities_.push_back(voters - i);
   }
-  std::ranges::rotate(priorities_, priorities_.begin() + drawn.between(0, voters - 1));
+  std::rotate(priorities_.begin(), priorities_.begin() + drawn.between(0, voters - 1),
+              priorities_.end());
   nodes_.resize(index(voters));
   cut_.assign(index(voters), std::vector<LocalTime>(index(voters)));
   for (int i = 0; i < voters; ++i) {
