@@ -45,10 +45,15 @@ endfunction()
 
 # What the compilers of Debian 12 cannot do with coroutines: GCC takes what they keep for a header's
 # where a unity build includes their source, and clang cannot assemble checks of functions' types.
-function(neliroute_uses_coroutines room)
+# Of a room, or of a program that has some itself.
+function(neliroute_uses_coroutines name)
+  set(target ${name})
+  if(TARGET neliroute_${name})
+    set(target neliroute_${name})
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    target_compile_options(neliroute_${room} PRIVATE -Wno-subobject-linkage)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   elseif(NELIROUTE_SANITIZE)
-    target_compile_options(neliroute_${room} PRIVATE -fno-sanitize=function)
+    target_compile_options(${target} PRIVATE -fno-sanitize=function)
   endif()
 endfunction()
