@@ -34,7 +34,7 @@ def spread(results, footer):
     panels[1][0].set_ylabel("a log without leader, ms\n(median, worst)")
     figure.legend([style.plt.Rectangle((0, 0), 1, 1, color=colour) for colour, _ in LOOKS.values()],
                   [label for _, label in LOOKS.values()], loc="lower center", ncol=2,
-                  bbox_to_anchor=(0.5, 0.02))
+                  bbox_to_anchor=(0.5, 0.055))
     means = {name: sum(row["balanced"] for row in rows if row["timeouts"] == name
                        and row["course"] == courses[0]) / len(shapes) for name in LOOKS}
     return style.finish(
@@ -42,4 +42,4 @@ def spread(results, footer):
         f"the runs\nwith priorities, in {100 * means['random']:.0f} % with random timeouts",
         f"{footer}\n{whole['seeds']} simulated runs each, election timeout "
         f"{whole['election_ms']} ms; even: nobody leads more than the share, rounded up",
-        bottom=0.08)
+        bottom=0.12)
