@@ -8,9 +8,7 @@ namespace neliroute::quorum {
 
 void Voter::time_out(LocalTime now) {
   const bool stood = std::exchange(standing_, Standing::no) != Standing::no;
-  if (leader_) {
-    leader_.reset();
-  }
+  leader_.reset();
   const Member* own = entries().configuration().find(durable_.self);
   if (!durable_.log || own == nullptr) {
     patience_.begin(entries().configuration(), std::nullopt, now);
@@ -41,10 +39,8 @@ void Voter::ask(bool poll, LocalTime now) {
   }
   for (const Member& member : voters.members) {
     if (member.id != durable_.self) {
-      Message message = to(member.address);
-      message.body = AskVote{poll, durable_.term + (poll ? 1 : 0), entries().end(),
-                             entries().last_term()};
-      ready_.once_stored.push_back(std::move(message));
+      send_once_stored(member.address, AskVote{poll, durable_.term + (poll ? 1 : 0),
+                                               entries().end(), entries().last_term()});
     }
   }
 }
@@ -60,13 +56,10 @@ void Voter::on_ask_vote(const Message& message, const AskVote& ask, LocalTime no
   const bool older = ask.last_term != entries().last_term()
                          ? ask.last_term < entries().last_term()
                          : ask.end < entries().end();
-  Message answer = to(message.from_address);
   if (ask.poll) {
     const bool yes = ask.asked > durable_.term && !hears &&
                      (!older || mutated(Mutation::polls_of_older_logs));
-    answer.body = GiveVote{true, ask.asked, yes};
-    ready_.once_stored.push_back(std::move(answer));
-    return;
+    return send_once_stored(message.from_address, GiveVote{true, ask.asked, yes});
   }
   if (ask.asked > durable_.term) {
     if (hears) {
@@ -85,9 +78,7 @@ void Voter::on_ask_vote(const Message& message, const AskVote& ask, LocalTime no
     }
     patience_.begin(entries().configuration(), std::nullopt, now);
   }
-  answer = to(message.from_address);
-  answer.body = GiveVote{false, ask.asked, yes};
-  ready_.once_stored.push_back(std::move(answer));
+  send_once_stored(message.from_address, GiveVote{false, ask.asked, yes});
 }
 
 void Voter::on_vote(const Message& message, const GiveVote& vote, LocalTime now) {

@@ -9,7 +9,7 @@ namespace neliroute::quorum {
 
 void Voter::on_append(const Message& message, const Append& append, LocalTime now) {
   follow(message.term, Known{message.from, message.from_address}, now);
-  Message answer = to(message.from_address);
+  Message answer = to(message.from_address, {});
   answer.log = message.log;
   if (!durable_.log) {
     answer.body = Behind{kNothing, append.round};
@@ -83,9 +83,8 @@ void Voter::on_restart(const Message& message, const Restart& restart, LocalTime
     adopt(*message.log, start, now);
   }
   committed_ = std::max(committed_, start.first);
-  Message answer = to(message.from_address);
-  answer.body = Stored{std::max(start.first, entries().first()), restart.round};
-  ready_.once_stored.push_back(std::move(answer));
+  send_once_stored(message.from_address,
+                   Stored{std::max(start.first, entries().first()), restart.round});
 }
 
 }  // namespace neliroute::quorum

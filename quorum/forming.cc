@@ -17,13 +17,11 @@ void Voter::announce(LocalTime now) {
   }
   for (const std::string& address : options_.addresses) {
     if (address != options_.address) {
-      Message message = to(address);
       Here here{!durable_.log, options_.addresses, {}};
       for (const auto& [_, met] : met_) {
         here.met.push_back(met.id);
       }
-      message.body = std::move(here);
-      ready_.once_stored.push_back(std::move(message));
+      send_once_stored(address, std::move(here));
     }
   }
 }
@@ -53,9 +51,7 @@ void Voter::form(LocalTime now) {
   adopt(options_.new_log, std::move(start), now);
   for (const Member& member : entries().configuration().members) {
     if (member.id != durable_.self) {
-      Message message = to(member.address);
-      message.body = Formed{entries().start()};
-      ready_.once_stored.push_back(std::move(message));
+      send_once_stored(member.address, Formed{entries().start()});
     }
   }
 }
@@ -77,9 +73,8 @@ void Voter::on_here(const Message& message, const Here& here, LocalTime now) {
     return;
   }
   if (here.empty && entries().start().configuration.find(message.from) != nullptr) {
-    Message answer = to(address);  // it was empty when the log began, too: it never voted
-    answer.body = Formed{entries().start()};
-    ready_.once_stored.push_back(std::move(answer));
+    // It was empty when the log began, too: it never voted.
+    send_once_stored(address, Formed{entries().start()});
   }
   if (leading_ && entries().configuration().find(message.from) == nullptr) {
     (void)follower_of(message, now);

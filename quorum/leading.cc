@@ -26,7 +26,8 @@ void Voter::lead(LocalTime now) {
 
 void Voter::lead_on(LocalTime now) {
   const milliseconds patience = 2 * options_.election;
-  if (now - leading_->since > patience && !majority_answers(entries().configuration(), now) &&
+  if (now - leading_->since > patience &&
+      !majority_answers_since(entries().configuration(), now - patience) &&
       !mutated(Mutation::never_steps_down)) {
     return follow(durable_.term, std::nullopt, now);
   }
@@ -35,7 +36,7 @@ void Voter::lead_on(LocalTime now) {
     leading_->beats = true;
     std::erase_if(leading_->followers, [&](const auto& known) {
       return entries().configuration().find(known.first) == nullptr &&
-             !answers(known.first, 5 * patience, now);
+             !answers_since(known.first, now - 5 * patience);
     });
     admit(now);
     leading_->end_before = std::exchange(leading_->end_at_beat, entries().end());
@@ -54,7 +55,7 @@ void Voter::send_entries(Follower& follower, LocalTime now) {
   constexpr std::size_t kBytes = 256 * 1024;
   bool beats = leading_->beats;
   while (beats || (follower.next() < entries().end() && !follower.is_full())) {
-    Message message = to(follower.address());
+    Message message = to(follower.address(), {});
     const std::uint64_t round = ++leading_->round;
     if (follower.next() < entries().first()) {
       message.body = Restart{entries().start(), round};
@@ -125,28 +126,19 @@ std::optional<Index> Voter::confirmed_since(LocalTime time) const {
   if (!leading_ || committed_ <= leading_->began) {
     return std::nullopt;
   }
-  const Configuration& voters = entries().configuration();
-  const auto count = std::ranges::count_if(voters.members, [&](const Member& member) {
-    return member.id == durable_.self ||
-           leading_->followers.at(member.id).answered() >= time;
-  });
-  return voters.is_majority(static_cast<std::size_t>(count)) ? std::optional(committed_)
-                                                             : std::nullopt;
+  return majority_answers_since(entries().configuration(), time) ? std::optional(committed_)
+                                                                 : std::nullopt;
 }
 
-bool Voter::answers(VoterId id, milliseconds within, LocalTime now) const {
-  if (id == durable_.self) {
-    return true;
-  }
+bool Voter::answers_since(VoterId id, LocalTime time) const {
   const auto found = leading_->followers.find(id);
-  return found != leading_->followers.end() && found->second.answered() != kLongAgo &&
-         now - found->second.answered() <= within;
+  return id == durable_.self ||
+         (found != leading_->followers.end() && found->second.answered() >= time);
 }
 
-bool Voter::majority_answers(const Configuration& voters, LocalTime now) const {
-  const auto count = std::ranges::count_if(voters.members, [&](const Member& member) {
-    return answers(member.id, 2 * options_.election, now);
-  });
+bool Voter::majority_answers_since(const Configuration& voters, LocalTime time) const {
+  const auto count = std::ranges::count_if(
+      voters.members, [&](const Member& member) { return answers_since(member.id, time); });
   return voters.is_majority(static_cast<std::size_t>(count));
 }
 
@@ -168,32 +160,27 @@ void Voter::admit(LocalTime now) {
   for (const auto& [id, follower] : leading_->followers) {
     const bool copied =
         follower.matched() != kNothing && follower.matched() >= leading_->end_before;
-    if (voters.find(id) != nullptr || !copied || !answers(id, options_.election, now)) {
+    if (voters.find(id) != nullptr || !copied || !answers_since(id, now - options_.election)) {
       continue;
     }
     Configuration changed = voters;
     const Member* lost = voters.at(follower.address());
-    if (lost != nullptr && answers(lost->id, 2 * options_.election, now)) {
+    if (lost != nullptr && answers_since(lost->id, now - 2 * options_.election)) {
       continue;  // two processes say that they are at one address
     }
-    if (lost != nullptr) {
-      const VoterId removed = lost->id;
-      std::erase_if(changed.members, [&](const Member& m) { return m.id == removed; });
-    }
+    const auto removed = lost != nullptr ? std::optional(lost->id) : std::nullopt;
+    std::erase_if(changed.members, [&](const Member& m) { return m.id == removed; });
     if (lost == nullptr || mutated(Mutation::replaces_at_once)) {
-      if (!std::ranges::binary_search(options_.addresses, follower.address())) {
+      if (!is_address(follower.address())) {
         continue;
       }
       changed.members.push_back({id, follower.address(), priority_of(follower.address())});
       std::ranges::sort(changed.members, {}, &Member::address);
     }
-    if (majority_answers(changed, now)) {
-      const Configuration before = voters;
+    if (majority_answers_since(changed, now - 2 * options_.election)) {
       append({durable_.term, entries().last_stamp(), std::move(changed)});
-      for (const Member& member : before.members) {
-        if (entries().configuration().find(member.id) == nullptr) {
-          leading_->followers.erase(member.id);
-        }
+      if (removed) {
+        leading_->followers.erase(*removed);
       }
       return;
     }

@@ -77,9 +77,7 @@ void Voter::step(const Message& message, LocalTime now) {
   if (message.term < durable_.term) {
     const auto& body = message.body;
     if (std::holds_alternative<Append>(body) || std::holds_alternative<Restart>(body)) {
-      Message answer = to(message.from_address);
-      answer.body = Outdated{};
-      ready_.once_stored.push_back(std::move(answer));
+      send_once_stored(message.from_address, Outdated{});
     }
     return;
   }
@@ -135,8 +133,13 @@ void Voter::dispatch(const Message& message, LocalTime now) {
   }
 }
 
-Message Voter::to(std::string address) const {
-  return {durable_.self, options_.address, std::move(address), durable_.log, durable_.term, {}};
+Message Voter::to(std::string address, decltype(Message::body) body) const {
+  return {durable_.self, options_.address, std::move(address), durable_.log, durable_.term,
+          std::move(body)};
+}
+
+void Voter::send_once_stored(std::string address, decltype(Message::body) body) {
+  ready_.once_stored.push_back(to(std::move(address), std::move(body)));
 }
 
 /// Is in this term; it is led by this voter, if by any that is known.

@@ -133,7 +133,8 @@ class Voter {
   void dispatch(const Message& message, LocalTime now);
   [[nodiscard]] Follower* follower_of(const Message& message, LocalTime now);
   [[nodiscard]] bool is_address(const std::string& address) const;
-  [[nodiscard]] Message to(std::string address) const;
+  [[nodiscard]] Message to(std::string address, decltype(Message::body) body) const;
+  void send_once_stored(std::string address, decltype(Message::body) body);
   void follow(Term term, const std::optional<Known>& leader, LocalTime now);
   void adopt(LogId log, LogStart start, LocalTime now);
   void append(Entry entry);
@@ -158,8 +159,8 @@ class Voter {
   void send_entries(Follower& follower, LocalTime now);
   void advance(LocalTime now);
   void admit(LocalTime now);
-  [[nodiscard]] bool answers(VoterId id, milliseconds within, LocalTime now) const;
-  [[nodiscard]] bool majority_answers(const Configuration& voters, LocalTime now) const;
+  [[nodiscard]] bool answers_since(VoterId id, LocalTime time) const;
+  [[nodiscard]] bool majority_answers_since(const Configuration& voters, LocalTime time) const;
   [[nodiscard]] int priority_of(const std::string& address) const;
 
   VoterOptions options_;

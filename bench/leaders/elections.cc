@@ -23,12 +23,12 @@ void Elections::add_log(std::uint32_t log) {
   quorum::LogStart start;
   auto placed = placement::priorities(shape_.nodes, Partition(log), shape_.replicas);
   std::ranges::sort(placed, {}, &placement::ReplicaPriority::node);
-  Replica replica;
-  replica.log = log;
+  std::vector<std::string> addresses;
+  std::vector<int> priorities;
   for (const auto& [node, priority] : placed) {
     const int ranked = timeouts_ == Timeouts::priorities ? static_cast<int>(priority) : 1;
-    replica.addresses.push_back(address_of(node));
-    replica.priorities.push_back(ranked);
+    addresses.push_back(address_of(node));
+    priorities.push_back(ranked);
     start.configuration.members.push_back(
         {quorum::VoterId(node + 1), address_of(node), ranked});
   }
@@ -37,8 +37,8 @@ void Elections::add_log(std::uint32_t log) {
     Replica& made = replicas_.emplace_back();
     made.log = log;
     made.node = node;
-    made.addresses = replica.addresses;
-    made.priorities = replica.priorities;
+    made.addresses = addresses;
+    made.priorities = priorities;
     made.disk.self = quorum::VoterId(node + 1);
     made.disk.log = quorum::LogId(log + 1);
     made.disk.entries = quorum::EntryLog(start);

@@ -47,7 +47,6 @@ class Elections {
   struct Replica {
     std::uint32_t log = 0;
     std::uint32_t node = 0;
-    int priority = 1;
     std::vector<std::string> addresses;
     std::vector<int> priorities;
     quorum::Durable disk;
