@@ -117,9 +117,10 @@ enum class Mutation : std::uint8_t {
   lag_forgotten,           ///< A2: who reads nothing for a session lags no more
   late_seat_claims,        ///< A2: a claim counts whichever claim it replaces
   seat_priorities_ignored, ///< A2: the most senior claims a free seat first, whatever it prefers
+  silent_members_flow,     ///< A1: what the dead wrote before counts as time of their log
 };
 inline constexpr std::size_t kMutationCount =
-    static_cast<std::size_t>(Mutation::seat_priorities_ignored) + 1;
+    static_cast<std::size_t>(Mutation::silent_members_flow) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::bitset<kMutationCount> active_mutations;

@@ -64,13 +64,13 @@ void Members::heard(ProcessId id, const Sighting& seen) {
 }
 
 void Members::note(Member& member, const Sighting& seen, bool revives) {
+  // What is no renewal may have been written before its death: one that lives renews each interval.
+  if (!revives && is_silent(member) && !mutated(Mutation::silent_members_flow)) return;
   flow_.read(seen.stamp);
   again_ = seen.again;
   last_read_ = seen.now;
   looked_ = false;
-  // What is read again of a dead member was written before its death, and what is no renewal may
-  // have been: one that lives renews each interval.
-  if (member.dead && (seen.again || !revives)) return;
+  if (member.dead && seen.again) return;  // so was what is read again
   member.heard = flow_.mark(member.fields.session);
   member.heard_at = seen.now;
   look_flow_ = std::min(look_flow_, flow_.total() + member.fields.session);
@@ -80,6 +80,11 @@ void Members::note(Member& member, const Sighting& seen, bool revives) {
   // Who is only known from the history was not silent: it had not been listened to.
   if (member.seen_alive) ++false_deaths_;
   begin_life(member, seen.now);
+}
+
+// Who began to read later does not know it, and takes it for a member from its next renewal.
+bool Members::is_silent(const Member& member) const {
+  return member.dead || flow_.until_silent(member.heard, member.fields.session) == microseconds{0};
 }
 
 void Members::begin_life(Member& member, LocalTime now) {

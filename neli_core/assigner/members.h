@@ -141,6 +141,7 @@ class Members {
 
  private:
   void note(Member& member, const Sighting& seen, bool revives);
+  [[nodiscard]] bool is_silent(const Member& member) const;
   void begin_life(Member& member, LocalTime now);
   void look(LocalTime now);
   void begin_to_leave(Member& member);

@@ -40,7 +40,7 @@ inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "joins_at_once", "strangers_are_members", "gaps_ignored", "gaps_without_end",
     "seat_lost_to_nobody", "moments_reset", "preparing_shields_all", "waits_for_the_longest",
     "names_in_silence", "ends_unread", "returns_unread", "yields_at_once",
-    "lag_forgotten", "late_seat_claims", "seat_priorities_ignored"};
+    "lag_forgotten", "late_seat_claims", "seat_priorities_ignored", "silent_members_flow"};
 
 [[nodiscard]] constexpr std::optional<Mutation> mutation_named(std::string_view name) noexcept {
   const auto found = std::find(kMutationNames.begin(), kMutationNames.end(), name);

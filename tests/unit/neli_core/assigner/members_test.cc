@@ -120,6 +120,51 @@ TEST_F(MembersTest, records_of_who_is_no_member_are_no_flow) {
   EXPECT_EQ(members.flow().total(), 0ms);
 }
 
+// Who began to read after its last renewal does not know it, and saw a gap where others saw none:
+// they did not agree on who was dead.
+TEST_F(MembersTest, records_of_the_dead_are_no_flow_until_their_next_renewal) {
+  Members newcomer{{ProcessId{4}, kInterval}};
+  const auto both = [&](const Record& record) {
+    read(record);
+    newcomer.read(record, told::seen(now));
+    newcomer.tick(now);
+  };
+  read(renewal(3, 500ms));  // before the newcomer read
+  for (int i = 0; i < 12; ++i, now += 50ms) both(renewal(1, 60'000ms));
+  ASSERT_FALSE(members.lives(ProcessId{3}));
+  both(renewal(2, 500ms));
+  now += 240ms;
+  hear(ProcessId{3});
+  newcomer.heard(ProcessId{3}, told::seen(now));
+  now += 20ms;
+  both(renewal(1, 60'000ms));  // a gap, for both
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(members.lives(kOther)) << i;
+    ASSERT_TRUE(newcomer.lives(kOther)) << i;
+    now += 50ms;
+    both(renewal(1, 60'000ms));
+  }
+  EXPECT_FALSE(members.lives(kOther));
+  EXPECT_FALSE(newcomer.lives(kOther));
+}
+
+// Nobody is dead for itself: it sees by the flow that others take it for dead.
+TEST_F(MembersTest, own_records_after_a_silence_are_no_flow_until_the_next_renewal) {
+  read(renewal(1, 500ms));
+  for (int i = 0; i < 12; ++i) {
+    now += 50ms;
+    read(renewal(2, 500ms));
+  }
+  const microseconds flowed = members.flow().total();
+  for (int i = 0; i < 2; ++i) {
+    now += 25ms;
+    hear(kOwn);
+    EXPECT_EQ(members.flow().total(), flowed);
+  }
+  read(renewal(1, 500ms));
+  EXPECT_EQ(members.flow().total(), flowed + 50ms);
+}
+
 TEST_F(MembersTest, each_member_has_its_own_session) {
   read(renewal(2, 500ms));
   read(renewal(3, 5000ms));
