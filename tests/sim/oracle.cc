@@ -145,13 +145,15 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
     excused = excused || (nobodys && waits_for_the_dead(part, start));
   }
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {
-    // A successor that died before its predecessor had read that it leads is one of them; what it
-    // said while it led may come later than that by as much as a write can be late.
+    // A successor that died before its predecessor had read that it leads is one of them. What it
+    // said while it led may be stored later than that, if it was stopped before it could send it,
+    // and be read later by as much as a write can be late.
     const Time late = plan_.has(Fault::write_late) ? 2 * plan_.lease() : 0;
     // Who came in exclusive mode and found nobody to refuse beside stops at its successor's claim.
     const bool stops_early = mode_[n] == Mode::exclusive && ends_[part][n] == start;
+    const Time led_until = std::max(ends_[part][n], said_[part][n]);
     excused = stops_early ||
-              (ends_[part][n] + grace + late >= start && may_have_stopped(n, part, start));
+              (led_until + grace + late >= start && may_have_stopped(n, part, start));
   }
   if (!excused) {
     broken_if_assumed(name_of(part) + " becomes unowned, and nothing was wrong",

@@ -43,6 +43,10 @@ class Oracle {
   }
   /// The process leads the partition from now until then (or not, if that is not after now).
   void leads(std::uint8_t node, std::uint32_t part, Time until, Time now);
+  /// A record of it that says so is stored now, however long ago it was decided on.
+  void says_that_it_leads(std::uint8_t node, std::uint32_t part, Time now) {
+    said_[part][node] = now;
+  }
   void died(std::uint8_t node, Time now);
   /// Its application has not finished yet; nobody else leads before `until` (`broadcast`: it does
   /// not lead again itself). 0: it has finished.
@@ -222,6 +226,7 @@ class Oracle {
   const Plan& plan_;
   std::array<std::array<Time, kNodesMax>, kPartsMax> ends_{};
   std::array<std::array<Time, kNodesMax>, kPartsMax> since_{};
+  std::array<std::array<Time, kNodesMax>, kPartsMax> said_{};  ///< last, that it leads
   std::array<std::array<Time, kNodesMax>, kPartsMax> occupied_{};
   std::array<std::array<std::uint64_t, kNodesMax>, kPartsMax> ownership_{};
   std::array<Time, kPartsMax> covered_since_{};

@@ -33,7 +33,8 @@ class Minimiser {
 
   void shorten() {
     Request request = best_.request;
-    request.chaos = std::min(best_.outcome.broken_at + kMs, make_plan(request).chaos);
+    const Time whole = (best_.outcome.broken_at / kMs + 1) * kMs;  // as the options say it
+    request.chaos = std::min(whole, make_plan(request).chaos);
     keep_if_broken(request);
   }
 

@@ -146,6 +146,7 @@ class World {
   /// `clock_offset`: of its writer's clock from true time.
   void append(std::uint32_t log, std::shared_ptr<const Decoded> value, Time clock_offset = 0,
               std::uint32_t place = 0);
+  void note_word(std::uint32_t log, const Record& record);
   void schedule_fetch(Node& node, std::uint32_t log, Time when);
   void fetch(Node& node, std::uint32_t log);
   void try_logs_again(Node& node);

@@ -136,6 +136,7 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value, Time
   if (log == 0) note_assigner(stored, position);
   if (record != nullptr) {
     note_unread(*record);
+    note_word(log, *record);
     note_mismatched(*record, stored.stamped);
   }
   const auto* assignment =
@@ -157,6 +158,17 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value, Time
       oracle_.cut_node(node.index, now_ + plan_.interval());
       schedule_fetch(node, log, now_ + plan_.interval() + node.reads_late);
     }
+  }
+}
+
+// Who drains stops at such a word (rule 4), also where its writer leads no longer.
+void World::note_word(std::uint32_t log, const Record& record) {
+  const Node* const writer = plan_.exclusive() ? nullptr : process_of(record.id);
+  if (writer == nullptr || is_beside(*writer)) return;
+  for (const LogParts* const led : {&record.leading, &record.draining}) {
+    led->for_each({Log{log}, plan_.logs, plan_.partitions}, [&](Partition partition) {
+      oracle_.says_that_it_leads(writer->index, part_of(*writer, partition.value()), now_);
+    });
   }
 }
 
