@@ -1,5 +1,6 @@
 // Where a lane's ledger is: `kafka://HOST:PORT,.../TOPIC`, `etcd://HOST:PORT,.../PREFIX`
-// (with TLS `etcds://`), `postgres://…?topic=NAME`, or `memory:NAME` in the same program.
+// (with TLS `etcds://`), `postgres://…?topic=NAME`, `quorum://HOST:PORT,.../NAME` (with TLS
+// `quorums://`), or `memory:NAME` in the same program.
 //
 // Threads: pure functions, any.   Units: none.
 // Errors: bad_option, naming the text, what was expected and what to do.
@@ -53,8 +54,23 @@ struct PostgresConnection {
   milliseconds timeout{10'000};  ///< of the first answer, at start
 };
 
-using LedgerAddress =
-    std::variant<KafkaConnection, EtcdConnection, PostgresConnection, MemoryConnection>;
+/// The voters of a quorum, all of them, and which logs of theirs.
+struct QuorumConnection {
+  std::vector<std::string> voters;  ///< HOST:PORT, or [ADDRESS]:PORT; sorted
+  std::string name;
+  std::string shown;  ///< for people: the address, without what follows ?
+  std::string key;    ///< shared with the voters; empty: none
+  bool tls = false;
+  // PEM files; with TLS voters and clients prove who they are to each other.
+  std::string authorities;
+  std::string certificate;
+  std::string private_key;
+  std::string folder;  ///< of a voter's files (?dir=); empty: there is no voter
+  milliseconds timeout{10'000};  ///< of the first answer, at start
+};
+
+using LedgerAddress = std::variant<KafkaConnection, EtcdConnection, PostgresConnection,
+                                   QuorumConnection, MemoryConnection>;
 
 /// Where `ledger` is empty, `kafka` alone says it; else `kafka` has the properties and the timeout
 /// for a Kafka that the address names.

@@ -1,0 +1,111 @@
+// What a voter and its clients say to each other, about one log on each channel. Everything is done
+// by the leader of that log: another voter says where that is, and ends the channel.
+//
+// Threads: values.   Units: indices, terms; std::chrono.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <neliroute/time.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "quorum/entry.h"
+#include "quorum/message.h"
+
+namespace neliroute::quorum {
+
+// --- What a client says ---------------------------------------------------------------------------
+
+/// First. From a voter to another one, too, which then sends PeerMessage and hears nothing.
+struct Hello {
+  /// Of the quorum.
+  std::string name;
+  bool peer = false;
+  std::uint32_t log = 0;
+};
+
+/// What is committed, once a majority has answered that this voter still leads. With entries: from
+/// `index` on, or the newest ones (kNothing).
+struct Ask {
+  std::uint64_t number = 0;
+  Index index = kNothing;
+  std::uint32_t entries = 0;
+};
+
+/// Sends all committed entries from `next` on, as they are committed. Once on each channel.
+struct Follow {
+  Index next = 0;
+};
+
+struct AppendRecord {
+  std::uint64_t number = 0;
+  std::string record;
+};
+
+// --- What a voter says ----------------------------------------------------------------------------
+
+/// First, whichever voter it is.
+struct Welcome {
+  std::uint32_t logs = 0;
+  /// After an election timeout without a word the leader is to be doubted.
+  milliseconds election{0};
+  /// For how long records are kept.
+  milliseconds kept{0};
+  bool leads = false;
+  /// Of the leader, if it is known; where `leads` is false the channel ends with this.
+  std::string leader;
+};
+
+/// Why it does not serve; then the channel ends.
+struct Refused {
+  std::string why;
+};
+
+/// It does not lead any more; then the channel ends. What was not answered may be stored or not.
+struct Resigned {};
+
+struct Answer {
+  std::uint64_t number = 0;
+  LogId log;
+  Index first = 0;
+  /// One above the last committed entry.
+  Index end = 0;
+  /// Where `entries` begin, and the term of the entry below that.
+  Index index = 0;
+  Term term_before = 0;
+  std::vector<Entry> entries;
+};
+
+/// Committed entries, or none: it says at least four times in an election timeout that it leads.
+struct Entries {
+  Index index = 0;
+  std::vector<Entry> entries;
+};
+
+/// It is committed there.
+struct Appended {
+  std::uint64_t number = 0;
+  Index index = 0;
+};
+
+/// Between voters.
+struct PeerMessage {
+  std::uint32_t log = 0;
+  Message message;
+};
+
+using ToVoter = std::variant<Hello, Ask, Follow, AppendRecord, PeerMessage>;
+using ToClient = std::variant<Welcome, Refused, Resigned, Answer, Entries, Appended>;
+
+[[nodiscard]] std::string encode(const ToVoter& message);
+[[nodiscard]] std::string encode(const ToClient& message);
+[[nodiscard]] std::optional<ToVoter> decode_to_voter(std::string_view bytes);
+[[nodiscard]] std::optional<ToClient> decode_to_client(std::string_view bytes);
+
+/// The protocol of channels between them (net/channel.h).
+inline constexpr std::string_view kQuorumProtocol = "neliroute quorum 1";
+
+}  // namespace neliroute::quorum
