@@ -1,7 +1,9 @@
 // What a voter and its clients say to each other, about one log on each channel. Everything is done
 // by the leader of that log: another voter says where that is, and ends the channel.
 //
-// Threads: values.   Units: indices, terms; std::chrono.   Errors: none.
+// Threads: values.   Units: indices, terms; std::chrono.
+// Errors: an empty std::optional, of bytes that are no message; encoding what is above the limits
+// aborts: encoding.h has them.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +14,13 @@
 #include <variant>
 #include <vector>
 
+#include "quorum/encoding.h"
 #include "quorum/entry.h"
 #include "quorum/message.h"
 
 namespace neliroute::quorum {
 
-// --- What a client says ---------------------------------------------------------------------------
+// --- What a client says --------------------------------------------------------------------------
 
 /// First. From a voter to another one, too, which then sends PeerMessage and hears nothing.
 struct Hello {
@@ -27,11 +30,13 @@ struct Hello {
   std::uint32_t log = 0;
 };
 
-/// What is committed, once a majority has answered that this voter still leads. With entries: from
-/// `index` on, or the newest ones (kNothing).
+/// What is committed, once a majority has answered that this voter still leads. With at most so
+/// many entries: from `index` on, or the newest ones (kNothing).
 struct Ask {
   std::uint64_t number = 0;
   Index index = kNothing;
+  /// Instead of `index`: from the first entry on that was stamped then or later.
+  std::optional<BrokerTime> since = {};
   std::uint32_t entries = 0;
 };
 
@@ -45,7 +50,7 @@ struct AppendRecord {
   std::string record;
 };
 
-// --- What a voter says ----------------------------------------------------------------------------
+// --- What a voter says ---------------------------------------------------------------------------
 
 /// First, whichever voter it is.
 struct Welcome {
@@ -73,9 +78,11 @@ struct Answer {
   Index first = 0;
   /// One above the last committed entry.
   Index end = 0;
-  /// Where `entries` begin, and the term of the entry below that.
+  /// Where `entries` begin, and the term of the entry below that. From `first` to `end`: what was
+  /// asked for, or what is next to that.
   Index index = 0;
   Term term_before = 0;
+  /// Fewer than were asked for, if they are large; none, if none is committed from `index` on.
   std::vector<Entry> entries;
 };
 
@@ -104,6 +111,12 @@ using ToClient = std::variant<Welcome, Refused, Resigned, Answer, Entries, Appen
 [[nodiscard]] std::string encode(const ToClient& message);
 [[nodiscard]] std::optional<ToVoter> decode_to_voter(std::string_view bytes);
 [[nodiscard]] std::optional<ToClient> decode_to_client(std::string_view bytes);
+
+/// Of what a voter says; the largest is one from another voter.
+inline constexpr std::size_t kSaidBytesMax = kMessageBytesMax + 64;
+/// Of the records of one Answer or Entries, unless there is only one.
+inline constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
+inline constexpr std::size_t kChunkEntries = 64;
 
 /// The protocol of channels between them (net/channel.h).
 inline constexpr std::string_view kQuorumProtocol = "neliroute quorum 1";

@@ -1,135 +1,15 @@
 #include "quorum/encoding.h"
 
 #include <algorithm>
-#include <concepts>
 #include <neliroute/detail/assert.h>
-#include <type_traits>
 #include <utility>
+
+#include "quorum/bytes.h"
 
 namespace neliroute::quorum {
 namespace {
 
-class Writer {
- public:
-  explicit Writer(std::size_t about) { bytes_.reserve(about); }
-
-  template <std::integral T>
-  void number(T value) {
-    auto left = static_cast<std::make_unsigned_t<T>>(value);
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
-      bytes_.push_back(static_cast<char>(left & 0xff));
-      left = static_cast<decltype(left)>(std::uint64_t{left} >> 8);
-    }
-  }
-  template <class Tag, class T>
-  void number(StrongId<Tag, T> id) {
-    number(id.value());
-  }
-  void number(BrokerTime time) { number(std::int64_t{time.time_since_epoch().count()}); }
-  void flag(bool value) { number<std::uint8_t>(value ? 1 : 0); }
-  template <class Id>
-  void maybe(const std::optional<Id>& id) {
-    flag(id.has_value());
-    if (id) {
-      number(*id);
-    }
-  }
-  void address(const std::string& text) {
-    NELIROUTE_ASSERT(text.size() <= kAddressBytesMax, "an address is short");
-    number(static_cast<std::uint8_t>(text.size()));
-    bytes_ += text;
-  }
-  void record(const std::string& text) {
-    NELIROUTE_ASSERT(text.size() <= kRecordBytesMax, "a record is not larger than it may be");
-    number(static_cast<std::uint32_t>(text.size()));
-    bytes_ += text;
-  }
-  [[nodiscard]] std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-/// After the first thing that cannot be, it reads only zeros.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : left_(bytes) {}
-
-  [[nodiscard]] bool ok() const noexcept { return ok_; }
-  [[nodiscard]] bool all_read() const noexcept { return ok_ && left_.empty(); }
-  void require(bool condition) {
-    if (!condition) {
-      ok_ = false;
-      left_ = {};
-    }
-  }
-  template <std::integral T>
-  T number() {
-    require(left_.size() >= sizeof(T));
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; ok_ && i < sizeof(T); ++i) {
-      value |= std::uint64_t{static_cast<unsigned char>(left_[i])} << (8 * i);
-    }
-    left_.remove_prefix(ok_ ? sizeof(T) : 0);
-    return static_cast<T>(value);
-  }
-  bool flag() {
-    const auto value = number<std::uint8_t>();
-    require(value <= 1);
-    return value == 1;
-  }
-  /// Of a voter or a log. None is 0.
-  template <class Id>
-  Id id() {
-    const Id id(number<typename Id::integer_type>());
-    require(id != Id());
-    return id;
-  }
-  template <class Id>
-  std::optional<Id> maybe() {
-    return flag() ? std::optional(id<Id>()) : std::nullopt;
-  }
-  Term term(Term least) {
-    const auto term = number<Term>();
-    require(term >= least && term < static_cast<Term>(kNumberEnd));
-    return term;
-  }
-  Index index(Index least = 0) {
-    const auto index = number<Index>();
-    require(index >= least && index < kNumberEnd);
-    return index;
-  }
-  BrokerTime stamp() { return BrokerTime(milliseconds(index())); }
-  std::string address() {
-    std::string text = this->text(number<std::uint8_t>());
-    require(!text.empty());
-    return text;
-  }
-  std::string record() {
-    const auto size = number<std::uint32_t>();
-    require(size <= kRecordBytesMax);
-    return text(size);
-  }
-
- private:
-  std::string text(std::size_t size) {
-    require(left_.size() >= size);
-    std::string text(left_.substr(0, ok_ ? size : 0));
-    left_.remove_prefix(text.size());
-    return text;
-  }
-
-  std::string_view left_;
-  bool ok_ = true;
-};
-
 // --- Parts ---------------------------------------------------------------------------------------
-// What is one of several kinds is numbered as its std::variant lists them.
-
-template <class Variant>
-void write_kind(Writer& out, const Variant& what) {
-  out.number(static_cast<std::uint8_t>(what.index()));
-}
 
 void write(Writer& out, const Configuration& configuration) {
   NELIROUTE_ASSERT(configuration.members.size() <= kMembersMax, "there are few voters");
@@ -168,6 +48,8 @@ LogStart read_start(Reader& in) {
   return start;
 }
 
+}  // namespace
+
 void write(Writer& out, const std::vector<Entry>& entries) {
   out.number(static_cast<std::uint32_t>(entries.size()));
   for (const Entry& entry : entries) {
@@ -182,7 +64,6 @@ void write(Writer& out, const std::vector<Entry>& entries) {
   }
 }
 
-/// Terms and stamps never fall.
 std::vector<Entry> read_entries(Reader& in, Term least, BrokerTime earliest) {
   std::vector<Entry> entries;
   const auto count = in.number<std::uint32_t>();
@@ -207,6 +88,18 @@ std::vector<Entry> read_entries(Reader& in, Term least, BrokerTime earliest) {
   }
   return entries;
 }
+
+/// With room for what is not a record.
+std::size_t bytes_about(const std::vector<Entry>& entries) {
+  std::size_t bytes = 512;
+  for (const Entry& entry : entries) {
+    const auto* record = std::get_if<std::string>(&entry.what);
+    bytes += 32 + (record != nullptr ? record->size() : 0);
+  }
+  return bytes;
+}
+
+namespace {
 
 // --- Messages ------------------------------------------------------------------------------------
 
@@ -327,26 +220,11 @@ decltype(Message::body) read_body(Reader& in, Term of) {
   }
 }
 
-template <class T>
-std::optional<T> whole(const Reader& in, T read) {
-  return in.all_read() ? std::optional<T>(std::move(read)) : std::nullopt;
-}
-
-/// At the end of what it reserves, with room for what is not a record.
-std::size_t about(const std::vector<Entry>& entries) {
-  std::size_t bytes = 512;
-  for (const Entry& entry : entries) {
-    const auto* record = std::get_if<std::string>(&entry.what);
-    bytes += 32 + (record != nullptr ? record->size() : 0);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 std::string encode(const Message& message) {
   const auto* append = std::get_if<Append>(&message.body);
-  Writer out(append != nullptr ? about(append->entries) : 512);
+  Writer out(append != nullptr ? bytes_about(append->entries) : 512);
   out.number(kFormat);
   out.number(message.from);
   out.address(message.from_address);
@@ -395,7 +273,7 @@ std::optional<Vote> decode_vote(std::string_view bytes) {
 }
 
 std::string encode(const Segment& segment) {
-  Writer out(about(segment.entries));
+  Writer out(bytes_about(segment.entries));
   out.number(kFormat);
   out.number(segment.log);
   out.flag(segment.anew);
@@ -413,7 +291,7 @@ std::optional<Segment> decode_segment(std::string_view bytes) {
 }
 
 std::string encode(const Batch& batch) {
-  Writer out(about(batch.entries));
+  Writer out(bytes_about(batch.entries));
   out.number(batch.index);
   write(out, batch.entries);
   return out.take();

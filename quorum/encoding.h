@@ -25,6 +25,8 @@ inline constexpr std::size_t kRecordBytesMax = std::size_t{1} << 20;
 inline constexpr std::size_t kMessageBytesMax = std::size_t{2} << 20;
 inline constexpr std::size_t kAddressBytesMax = 255;
 inline constexpr std::size_t kMembersMax = 64;
+/// Of a name, or of a reason that people read.
+inline constexpr std::size_t kWordsBytesMax = 1024;
 /// Indices, terms and stamps are below it: JSON is exact up to here, and nothing overflows.
 inline constexpr std::int64_t kNumberEnd = std::int64_t{1} << 53;
 

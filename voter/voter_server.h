@@ -1,9 +1,9 @@
-// A voter of a quorum: its logs, its disk, the other voters and its clients, on a thread of its own.
+// A voter of a quorum: its logs, its disk, the other voters and its clients.
 //
 // Threads: any one; it runs on others of its own, so what its process does cannot stop it.
 // Units: std::chrono.
-// Errors: at start: bad_option, ledger_unfit (of its files or port). Later failures are notices; one
-// that it cannot go on after (a disk) ends it, which `ended` is told.
+// Errors: at start: bad_option, ledger_unfit (of its files or port). Later failures are notices;
+// one that it cannot go on after (a disk) ends it, which `ended` is told.
 #pragma once
 
 #include <cstdint>

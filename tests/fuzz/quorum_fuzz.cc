@@ -1,5 +1,6 @@
-// What a voter reads from its peers and its disk: any bytes. What is accepted has one encoding, and
-// is within its limits.
+// What a voter reads from its peers, clients and disk, and what clients read: any bytes. What is
+// accepted has one encoding, and is within its limits.
+#include "quorum/client_message.h"
 #include "quorum/encoding.h"
 #include "tests/fuzz/bytes.h"
 
@@ -17,6 +18,8 @@ void one_input(std::string_view bytes) {
   check(quorum::decode_vote(bytes), bytes);
   check(quorum::decode_segment(bytes), bytes);
   check(quorum::decode_batch(bytes), bytes);
+  check(quorum::decode_to_voter(bytes), bytes);
+  check(quorum::decode_to_client(bytes), bytes);
   if (!message) return;
   if (const auto* append = std::get_if<quorum::Append>(&message->body)) {
     quorum::Term term = append->term_before;
