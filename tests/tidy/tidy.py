@@ -91,9 +91,10 @@ MAY_INCLUDE = {
     "neli_core/claimed": (r"neli_core/(?!assigner/|broadcast/)", PURE),
     "neli_core/broadcast": (r"neli_core/(?!assigner/|claimed/)", PURE),
     "quorum": (r"quorum/", STD),
-    "voter": (r"(quorum|voter)/", STD + r"|boost/crc\.hpp|fcntl\.h|unistd\.h|sys/.*\.h"),
+    "voter": (r"(base|net|placement|quorum|voter)/",
+              STD + r"|boost/.*|neliroute/clock\.h|fcntl\.h|unistd\.h|sys/.*\.h"),
     "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
-    "net": (r"net/", ANY_BUT_RDKAFKA),
+    "net": (r"(base|net)/", ANY_BUT_RDKAFKA),
     "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
     # A store is one of many: above its folder FACTORIES alone name it.
     "ledgers": (rf"(base/|net/|neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),

@@ -1,0 +1,146 @@
+#include "net/dial.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/error.hpp>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace neliroute {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
+
+struct LookedUp {
+  error_code error;
+  HostNames::Addresses addresses;
+};
+
+/// Past `timer` the answer is not waited for any more.
+Awaitable<LookedUp> look_up(HostNames& names, std::string host,
+                            std::shared_ptr<asio::steady_timer> timer) {
+  error_code error;
+  const auto literal = asio::ip::make_address(host, error);
+  if (!error) {
+    LookedUp itself;
+    itself.addresses.push_back(literal);
+    co_return itself;
+  }
+  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(LookedUp)>(
+      [&names, host, timer = std::move(timer)](auto handler) {
+        using Handler = std::optional<decltype(handler)>;
+        const auto waiting = std::make_shared<Handler>(std::move(handler));
+        const auto answer = [waiting](LookedUp found) {
+          if (!*waiting) return;  // the other was first
+          auto first = std::move(**waiting);
+          waiting->reset();
+          std::move(first)(std::move(found));
+        };
+        timer->async_wait([answer](const error_code& failed) {
+          if (!failed) answer(LookedUp{asio::error::timed_out, {}});
+        });
+        names.find(host, [answer, timer](const error_code& failed,
+                                         const HostNames::Addresses& found) {
+          timer->cancel();
+          answer(LookedUp{failed, found});
+        });
+      },
+      asio::use_awaitable);
+}
+
+std::string text_of(const error_code& error) {
+  return error == boost::beast::error::timeout ? "no answer in time" : error.message();
+}
+
+Awaitable<error_code> connect(Stream& stream, const std::vector<asio::ip::tcp::endpoint>& to) {
+  const Outcome outcome = co_await await_moved([&](Stream::Moved then) {
+    stream.tcp().async_connect(to, [then = std::move(then)](const error_code& error, const auto&) {
+      then(error, 0);
+    });
+  });
+  co_return outcome.error;
+}
+
+/// Empty: it is done.
+Awaitable<std::string> shake_hands(Stream& stream, const std::string& host, TlsContextPtr tls) {
+  if (!stream.use_tls_to(tls, host)) co_return "no certificate can name " + host;
+  const Outcome outcome = co_await await_moved([&](Stream::Moved then) {
+    stream.async_connect_tls(
+        [then = std::move(then)](const error_code& error) { then(error, 0); });
+  });
+  if (!outcome.error) co_return std::string();
+  const std::string refusal = stream.refusal();
+  co_return "its TLS: " + (refusal.empty() ? text_of(outcome.error) : refusal);
+}
+
+}  // namespace
+
+std::optional<HostAndPort> host_and_port(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::string_view host = address.substr(0, colon);
+  const std::string_view port = address.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  HostAndPort made;
+  made.host = host;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), made.port);
+  if (host.empty() || error != std::errc() || end != port.data() + port.size() || made.port == 0) {
+    return std::nullopt;
+  }
+  return made;
+}
+
+Awaitable<Dialed> dial(HostNames& names, std::string address, TlsContextPtr tls,
+                       milliseconds within) {
+  Dialed dialed;
+  const auto to = host_and_port(address);
+  if (!to) {
+    dialed.trouble = "expected HOST:PORT";
+    co_return dialed;
+  }
+  const auto executor = co_await asio::this_coro::executor;
+  const Clock::time_point end = Clock::now() + within;
+  const auto timer = std::make_shared<asio::steady_timer>(executor, end);
+  const LookedUp found = co_await look_up(names, to->host, timer);
+  if (found.error) {
+    dialed.trouble = "its name: " + text_of(found.error);
+    co_return dialed;
+  }
+  std::vector<asio::ip::tcp::endpoint> endpoints;
+  for (const auto& one : found.addresses) endpoints.emplace_back(one, to->port);
+  auto stream = std::make_unique<Stream>(executor);
+  stream->tcp().expires_at(end);
+  const error_code error = co_await connect(*stream, endpoints);
+  if (error) {
+    names.doubt(to->host);
+    dialed.trouble = text_of(error);
+    co_return dialed;
+  }
+  if (tls) {
+    dialed.trouble = co_await shake_hands(*stream, to->host, tls);
+    if (!dialed.trouble.empty()) co_return dialed;
+  }
+  stream->expires_never();
+  dialed.stream = std::move(stream);
+  co_return dialed;
+}
+
+void expect_acknowledged(asio::ip::tcp::socket& socket, milliseconds within) {
+  error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
+  socket.set_option(UserTimeout(static_cast<int>(within.count())), ignored);
+}
+
+}  // namespace neliroute
