@@ -5,12 +5,17 @@
 // only who has the key can make, for this connection and this place in it. Nothing is hidden: that
 // is what TLS is for, which may be below.
 //
+// On the wire: each side's Preamble (net/channel_keys.h); with a key the client's proof and then
+// the server's; then frames: the message's length (four bytes, little endian), the message, and
+// with a key its code.
+//
 // Threads: one (an executor of its own).   Units: bytes; std::chrono.
 // Errors: in the results; trouble() says for people why a channel ended.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <neliroute/time.h>
 #include <optional>
 #include <string>
@@ -22,7 +27,8 @@
 namespace neliroute {
 
 struct ChannelOptions {
-  /// Both sides say the same, or it does not open: what is spoken, and its version.
+  /// Both sides say the same, or it does not open: what is spoken, and its version. At most
+  /// Preamble::kProtocolBytes.
   std::string protocol;
   /// Shared; empty: nobody has to prove anything.
   std::string key;
@@ -35,26 +41,28 @@ class Channel {
   enum class Side : std::uint8_t { client, server };
 
   /// Of a stream that is connected, its handshake of TLS done.
-  Channel(Stream stream, Side side, ChannelOptions options);
+  Channel(std::unique_ptr<Stream> stream, Side side, ChannelOptions options);
+  /// As close(): what is awaited still ends.
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
 
   /// First. False: it did not open within this time.
   [[nodiscard]] Awaitable<bool> open(milliseconds within);
   /// The next message, however long that takes. One at a time. No value: the channel is over.
   [[nodiscard]] Awaitable<std::optional<std::string>> read();
-  /// One at a time; beside a read. False: the channel is over; `within`: or the other side took
-  /// nothing for so long, and then it is.
+  /// One at a time; beside a read. False: the channel is over; `within`: or the other side did not
+  /// take all of it in that time, and then it is.
   [[nodiscard]] Awaitable<bool> write(std::string message, milliseconds within);
   /// What is awaited ends soon, and nothing else begins.
   void close();
 
   /// Why it is over; empty: the other side ended it, or this one.
-  [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+  [[nodiscard]] const std::string& trouble() const noexcept;
 
  private:
-  Stream stream_;
-  Side side_;
-  ChannelOptions options_;
-  std::string trouble_;
+  struct State;
+  const std::shared_ptr<State> state_;  ///< coroutines keep it, too
 };
 
 }  // namespace neliroute

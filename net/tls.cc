@@ -42,14 +42,28 @@ Result<void> use_files(ssl::context& context, const std::string& certificate,
   return {};
 }
 
+/// Certificates of these; empty: of those that the system trusts.
+Result<void> believe(ssl::context& context, const std::string& authorities) {
+  error_code error;
+  if (authorities.empty()) {
+    context.set_default_verify_paths(error);
+  } else {
+    context.load_verify_file(authorities, error);
+  }
+  if (!error) return {};
+  return unfit_file("the authorities' file", authorities,
+                    error.message() + "; expected a PEM file of certificates");
+}
+
+constexpr unsigned char kSessions[] = "neliroute";
+
 }  // namespace
 
 Result<std::shared_ptr<TlsIdentity>> TlsIdentity::make(
-    std::string certificate, std::string key, std::function<void(const std::string&)> on_notice,
+    TlsServerFiles files, std::function<void(const std::string&)> on_notice,
     milliseconds look_again) {
   std::shared_ptr<TlsIdentity> made(new TlsIdentity(look_again));
-  made->certificate_ = std::move(certificate);
-  made->key_ = std::move(key);
+  made->files_ = std::move(files);
   made->on_notice_ = std::move(on_notice);
   made->read_ = made->changed_at();
   made->look_again_ = Clock::now() + look_again;
@@ -62,13 +76,20 @@ Result<std::shared_ptr<TlsIdentity>> TlsIdentity::make(
 // Each by itself: a key that is renamed into place may be older than its certificate.
 TlsIdentity::Changed TlsIdentity::changed_at() const {
   std::error_code ignored;
-  return {std::filesystem::last_write_time(certificate_, ignored),
-          std::filesystem::last_write_time(key_, ignored)};
+  const auto at = [&ignored](const std::string& file) {
+    return std::filesystem::last_write_time(file, ignored);
+  };
+  return {at(files_.certificate), at(files_.key), at(files_.authorities)};
 }
 
 Result<TlsContextPtr> TlsIdentity::read() const {
   TlsContextPtr made = context_of(ssl::context::tls_server);
-  if (auto used = use_files(*made, certificate_, key_); !used) return used.error();
+  if (auto used = use_files(*made, files_.certificate, files_.key); !used) return used.error();
+  if (files_.authorities.empty()) return made;
+  made->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
+  // Without a name for its sessions OpenSSL refuses clients that resume one.
+  SSL_CTX_set_session_id_context(made->native_handle(), kSessions, sizeof kSessions);
+  if (auto believed = believe(*made, files_.authorities); !believed) return believed.error();
   return made;
 }
 
@@ -85,7 +106,7 @@ TlsContextPtr TlsIdentity::current() {
     context_ = std::move(*context);
     read_ = changed;
     complaint_.clear();
-    on_notice_("read the certificate " + certificate_ + " anew");
+    on_notice_("read the certificate " + files_.certificate + " anew");
   } else if (std::string what = context.error().message(); what != complaint_) {
     complaint_ = std::move(what);
     on_notice_(complaint_ + "; the one that was read before is used on");
@@ -96,16 +117,7 @@ TlsContextPtr TlsIdentity::current() {
 Result<TlsContextPtr> trusting(const TlsClientFiles& files) {
   TlsContextPtr made = context_of(ssl::context::tls_client);
   made->set_verify_mode(ssl::verify_peer);
-  error_code error;
-  if (files.authorities.empty()) {
-    made->set_default_verify_paths(error);
-  } else {
-    made->load_verify_file(files.authorities, error);
-  }
-  if (error) {
-    return unfit_file("the authorities' file", files.authorities,
-                      error.message() + "; expected a PEM file of certificates");
-  }
+  if (auto believed = believe(*made, files.authorities); !believed) return believed.error();
   if (files.certificate.empty()) return made;
   if (auto used = use_files(*made, files.certificate, files.key); !used) return used.error();
   return made;

@@ -19,14 +19,22 @@ namespace neliroute {
 
 using TlsContextPtr = std::shared_ptr<boost::asio::ssl::context>;
 
+/// The files of a server.
+struct TlsServerFiles {
+  std::string certificate;  ///< PEM, with the chain
+  std::string key;
+  /// Whom it serves: who shows a certificate of these (PEM); empty: everybody.
+  std::string authorities;
+};
+
 /// A certificate with its key. The files are read anew when they have changed, so that a
 /// certificate can be renewed without a restart; until they fit together, again and again.
 class TlsIdentity {
  public:
-  /// `certificate`: PEM, with the chain. `on_notice` is told when they cannot be read any more; the
-  /// last ones are used on. `look_again`: how often it looks whether they have changed.
+  /// `on_notice` is told when they cannot be read any more; the last ones are used on.
+  /// `look_again`: how often it looks whether they have changed.
   [[nodiscard]] static Result<std::shared_ptr<TlsIdentity>> make(
-      std::string certificate, std::string key, std::function<void(const std::string&)> on_notice,
+      TlsServerFiles files, std::function<void(const std::string&)> on_notice,
       milliseconds look_again = milliseconds{1000});
 
   /// For the next connection.
@@ -35,7 +43,7 @@ class TlsIdentity {
  private:
   using Clock = std::chrono::steady_clock;
   struct Changed {
-    std::filesystem::file_time_type certificate, key;
+    std::filesystem::file_time_type certificate, key, authorities;
     friend bool operator==(const Changed&, const Changed&) = default;
   };
   explicit TlsIdentity(milliseconds look_again) : pause_(look_again) {}
@@ -43,8 +51,7 @@ class TlsIdentity {
   [[nodiscard]] Changed changed_at() const;
 
   const milliseconds pause_;
-  std::string certificate_;
-  std::string key_;
+  TlsServerFiles files_;
   std::function<void(const std::string&)> on_notice_;
   TlsContextPtr context_;
   Changed read_;          ///< when the files of `context_` had changed

@@ -58,7 +58,7 @@ Result<Certificates> certificates_of(const ForwarderOptions& options) {
   Certificates made;
   if (!tls.certificate.empty()) {
     auto own = TlsIdentity::make(
-        tls.certificate, tls.key, [tell = options.on_notice](const std::string& text) {
+        {tls.certificate, tls.key, {}}, [tell = options.on_notice](const std::string& text) {
           if (tell) tell({Severity::warning, text});
         });
     if (!own) return own.error();

@@ -3,17 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <openssl/x509v3.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -21,8 +18,9 @@
 #include <vector>
 
 #include "net/stream.h"
+#include "tests/unit/net/certificates.h"
 
-namespace neliroute::forward {
+namespace neliroute::net_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,38 +28,6 @@ namespace fs = std::filesystem;
 using testing::_;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-/// A key with a certificate that it signed itself, as files. `names`: "DNS:…" or "IP:…" of whom it
-/// is, besides its subject.
-void make_identity(const std::string& name, const fs::path& certificate, const fs::path& key,
-                   const char* names = nullptr) {
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> pair(EVP_EC_gen("P-256"),
-                                                                 EVP_PKEY_free);
-  const std::unique_ptr<X509, decltype(&X509_free)> made(X509_new(), X509_free);
-  X509_gmtime_adj(X509_getm_notBefore(made.get()), 0);
-  X509_gmtime_adj(X509_getm_notAfter(made.get()), 3600);
-  X509_set_pubkey(made.get(), pair.get());
-  X509_NAME_add_entry_by_txt(X509_get_subject_name(made.get()), "CN", MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-  if (names != nullptr) {
-    X509_set_version(made.get(), X509_VERSION_3);
-    X509_set_issuer_name(made.get(), X509_get_subject_name(made.get()));
-    const std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> extension(
-        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names), X509_EXTENSION_free);
-    ASSERT_EQ(X509_add_ext(made.get(), extension.get(), -1), 1);
-  }
-  ASSERT_GT(X509_sign(made.get(), pair.get(), EVP_sha256()), 0);
-  const auto write = [](const fs::path& path, const auto& print) {
-    std::FILE* const file = std::fopen(path.c_str(), "w");
-    ASSERT_NE(file, nullptr);
-    EXPECT_EQ(print(file), 1);
-    EXPECT_EQ(std::fclose(file), 0);
-  };
-  write(certificate, [&](std::FILE* file) { return PEM_write_X509(file, made.get()); });
-  write(key, [&](std::FILE* file) {
-    return PEM_write_PrivateKey(file, pair.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  });
-}
 
 std::string subject_of(const TlsContextPtr& context) {
   const X509* const certificate = SSL_CTX_get0_certificate(context->native_handle());
@@ -72,23 +38,20 @@ std::string subject_of(const TlsContextPtr& context) {
 
 struct Renewed : testing::Test {
   Renewed() {
-    std::string made = (fs::temp_directory_path() / "neliroute-tls-XXXXXX").string();
-    folder = ::mkdtemp(made.data());
     make_identity("first", certificate(), key());
     make_identity("second", folder / "new.pem", folder / "new.key");
     auto opened = TlsIdentity::make(
-        certificate().string(), key().string(),
+        {certificate().string(), key().string(), {}},
         [this](const std::string& text) { notices.push_back(text); }, 0ms);
     identity = std::move(opened.value());
   }
-  ~Renewed() override { fs::remove_all(folder); }
 
   [[nodiscard]] fs::path certificate() const { return folder / "own.pem"; }
   [[nodiscard]] fs::path key() const { return folder / "own.key"; }
   /// To a client that connects now.
   [[nodiscard]] std::string served_as() { return subject_of(identity->current()); }
 
-  fs::path folder;
+  Folder folder;
   std::shared_ptr<TlsIdentity> identity;
   std::vector<std::string> notices;
 };
@@ -133,7 +96,7 @@ TEST_F(Renewed, a_key_with_a_password_is_refused_and_nobody_is_asked_for_it) {
   EXPECT_EQ(
       PEM_write_PrivateKey(file, pair.get(), EVP_aes_128_cbc(), password, 6, nullptr, nullptr), 1);
   ASSERT_EQ(std::fclose(file), 0);
-  const auto again = TlsIdentity::make(certificate().string(), key().string(), nullptr, 0ms);
+  const auto again = TlsIdentity::make({certificate().string(), key().string(), {}}, nullptr, 0ms);
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error().message(), HasSubstr(key().string()));
   EXPECT_THAT(again.error().message(), HasSubstr("without a password"));
@@ -141,16 +104,14 @@ TEST_F(Renewed, a_key_with_a_password_is_refused_and_nobody_is_asked_for_it) {
 
 /// An owner whose certificate, which the gateway trusts, names `names`.
 struct Named : testing::Test {
-  Named() { folder = ::mkdtemp(made.data()); }
-  ~Named() override { fs::remove_all(folder); }
-
   /// Whether a connection to it as `host` comes about.
   [[nodiscard]] bool is_believed(const char* names, const std::string& host) {
     const fs::path certificate = folder / "own.pem";
     const fs::path key = folder / "own.key";
     make_identity("owner", certificate, key, names);
     const auto identity =
-        TlsIdentity::make(certificate.string(), key.string(), [](const std::string&) {}).value();
+        TlsIdentity::make({certificate.string(), key.string(), {}}, [](const std::string&) {})
+            .value();
     using boost::asio::ip::tcp;
     boost::asio::io_context io;
     tcp::acceptor acceptor(io, {boost::asio::ip::address_v4::loopback(), 0});
@@ -169,8 +130,7 @@ struct Named : testing::Test {
     return told && !*told;
   }
 
-  std::string made = (fs::temp_directory_path() / "neliroute-tls-XXXXXX").string();
-  fs::path folder;
+  Folder folder;
 };
 
 TEST_F(Named, owners_are_believed_by_the_address_of_their_endpoint) {
@@ -186,5 +146,73 @@ TEST_F(Named, owners_are_believed_by_the_name_of_their_endpoint) {
   EXPECT_FALSE(is_believed("IP:127.0.0.1", "owner.test"));
 }
 
+/// A server that serves only who has a certificate of its authority.
+struct Mutual : testing::Test {
+  struct Told {
+    Stream::Error error;
+    std::string refusal;
+  };
+
+  /// What the server makes of a client with these files.
+  Told serve(const TlsClientFiles& files) {
+    const auto identity =
+        TlsIdentity::make({folder / "server.pem", folder / "server.key", folder / "authority.pem"},
+                          [](const std::string&) {})
+            .value();
+    using boost::asio::ip::tcp;
+    boost::asio::io_context io;
+    tcp::acceptor acceptor(io, {boost::asio::ip::address_v4::loopback(), 0});
+    Stream client(io.get_executor());
+    client.socket().connect(acceptor.local_endpoint());
+    Stream server(acceptor.accept());
+    std::optional<Stream::Error> told;
+    server.async_accept_tls(identity->current(), [&](Stream::Error error) {
+      told = error;
+      server.close();
+    });
+    EXPECT_TRUE(client.use_tls_to(trusting(files).value(), "127.0.0.1"));
+    client.async_connect_tls([&](Stream::Error) {});
+    io.run_for(10s);
+    EXPECT_TRUE(told);
+    return {told.value_or(Stream::Error{}), server.refusal()};
+  }
+
+  Folder folder;
+  Authority authority{"authority", folder / "authority.pem"};
+  Authority other{"other", folder / "other.pem"};
+};
+
+TEST_F(Mutual, clients_of_its_authority_are_served_and_others_are_not) {
+  authority.sign("server", folder / "server.pem", folder / "server.key", "IP:127.0.0.1");
+  authority.sign("good", folder / "good.pem", folder / "good.key", "DNS:good");
+  other.sign("bad", folder / "bad.pem", folder / "bad.key", "DNS:bad");
+  const std::string believed = folder / "authority.pem";
+  EXPECT_FALSE(serve({believed, folder / "good.pem", folder / "good.key"}).error);
+  const Told stranger = serve({believed, folder / "bad.pem", folder / "bad.key"});
+  EXPECT_TRUE(stranger.error);
+  EXPECT_THAT(stranger.refusal, HasSubstr("issuer"));
+  const Told nobody = serve({believed, {}, {}});
+  EXPECT_THAT(nobody.error.message(), HasSubstr("peer did not return a certificate"));
+}
+
+TEST_F(Mutual, the_file_of_the_authorities_is_read_at_start_and_anew) {
+  authority.sign("server", folder / "server.pem", folder / "server.key", "IP:127.0.0.1");
+  TlsServerFiles files{folder / "server.pem", folder / "server.key", folder / "none.pem"};
+  const auto missing = TlsIdentity::make(files, nullptr, 0ms);
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message(), HasSubstr("none.pem"));
+  files.authorities = folder / "authority.pem";
+  std::vector<std::string> notices;
+  const auto identity =
+      TlsIdentity::make(files, [&](const std::string& text) { notices.push_back(text); }, 0ms)
+          .value();
+  const TlsContextPtr before = identity->current();
+  fs::rename(folder / "other.pem", folder / "authority.pem");
+  fs::last_write_time(folder / "authority.pem",
+                      fs::last_write_time(folder / "authority.pem") + 1h);
+  EXPECT_NE(identity->current(), before);
+  EXPECT_THAT(notices, ElementsAre(HasSubstr("anew")));
+}
+
 }  // namespace
-}  // namespace neliroute::forward
+}  // namespace neliroute::net_test
