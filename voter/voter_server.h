@@ -6,6 +6,7 @@
 // one that it cannot go on after (a disk) ends it, which `ended` is told.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace neliroute {
+
+class FilePort;
 
 struct VoterServerOptions {
   /// Of the quorum.
@@ -33,6 +36,8 @@ struct VoterServerOptions {
   std::string authorities;
   std::string certificate;
   std::string private_key;
+  /// More are refused.
+  std::size_t clients_max = 1024;
 };
 
 class VoterServer {
@@ -45,6 +50,10 @@ class VoterServer {
   /// It listens when this returns.
   [[nodiscard]] static Result<std::unique_ptr<VoterServer>> start(VoterServerOptions options,
                                                                   Handlers handlers);
+  /// On other files than this machine's, for tests.
+  [[nodiscard]] static Result<std::unique_ptr<VoterServer>> start_on(
+      std::shared_ptr<FilePort> files, VoterServerOptions options, Handlers handlers);
+  /// Not on a thread of its own.
   ~VoterServer();
   VoterServer(const VoterServer&) = delete;
   VoterServer& operator=(const VoterServer&) = delete;

@@ -1,0 +1,247 @@
+#include "voter/served_log.h"
+
+#include <neliroute/clock.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <utility>
+
+#include "voter/answers.h"
+
+namespace neliroute {
+namespace {
+
+using quorum::Index;
+using quorum::Message;
+using quorum::Ready;
+
+/// Of other voters' messages that wait for the disk. What is above is dropped, as the network may.
+constexpr std::size_t kPeerBytesMax = std::size_t{16} << 20;
+
+bool needs_disk(const Ready& ready) {
+  return ready.vote_changed || ready.start_changed || ready.entries_changed.has_value();
+}
+
+bool is_empty(const Ready& ready) {
+  return !needs_disk(ready) && ready.at_once.empty() && ready.once_stored.empty();
+}
+
+std::string in_ms(microseconds time) {
+  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
+}
+
+}  // namespace
+
+ServedLog::ServedLog(const boost::asio::any_io_executor& executor, SideThreads& disks,
+                     std::shared_ptr<VoterNotices> notices, Options options, Handlers handlers,
+                     std::shared_ptr<FilePort> files, OpenedDisk opened)
+    : disks_(disks),
+      notices_(std::move(notices)),
+      options_(std::move(options)),
+      handlers_(std::move(handlers)),
+      kept_(std::make_shared<Kept>(Kept{
+          std::move(files), std::move(opened.disk),
+          quorum::Voter(options_.voter, std::move(opened.durable), boot_now())})),
+      timer_(executor),
+      executor_(executor) {}
+
+void ServedLog::close() {
+  over_ = true;
+  *alive_ = false;
+  timer_.cancel();
+  inputs_.clear();
+}
+
+void ServedLog::take(Message message, std::size_t bytes) {
+  if (over_ || peer_bytes_ + bytes > kPeerBytesMax) return;
+  peer_bytes_ += bytes;
+  inputs_.emplace_back(FromPeer{std::move(message), bytes});
+  work_soon();
+}
+
+void ServedLog::propose(const std::shared_ptr<LogClient>& client, quorum::Term term,
+                        std::string record) {
+  if (over_) return;
+  inputs_.emplace_back(Proposal{client, term, std::move(record)});
+  work_soon();
+}
+
+void ServedLog::ask_round() {
+  if (over_) return;
+  inputs_.emplace_back(Round{});
+  work_soon();
+}
+
+/// When all that has come is taken from the sockets, too.
+void ServedLog::work_soon() {
+  if (over_ || storing_ || std::exchange(working_soon_, true)) return;
+  boost::asio::post(executor_, [this, alive = alive_] {
+    if (!*alive) return;
+    working_soon_ = false;
+    work();
+  });
+}
+
+void ServedLog::work() {
+  if (over_ || storing_) return;
+  const LocalTime now = boot_now();
+  take_inputs(now);
+  if (kept_->voter.deadline() <= now) kept_->voter.tick(now);
+  drop_old(now);
+  carry_out(now);
+  tell_leader(now);
+  arm(now);
+  for (LogClient* client : clients_) client->on_change();
+}
+
+void ServedLog::take_inputs(LocalTime now) {
+  quorum::Voter& voter = kept_->voter;
+  const BrokerTime wall(
+      std::chrono::duration_cast<milliseconds>(wall_now().time_since_epoch()));
+  for (Input& input : std::exchange(inputs_, {})) {
+    if (auto* peer = std::get_if<FromPeer>(&input)) {
+      voter.step(peer->message, now);
+    } else if (auto* proposal = std::get_if<Proposal>(&input)) {
+      const auto client = proposal->client.lock();
+      if (!client || !leads_in(proposal->term)) continue;
+      const auto index = voter.propose(std::move(proposal->record), wall);
+      if (index) client->on_proposed(*index);
+    } else {
+      voter.ask_round();
+    }
+  }
+  peer_bytes_ = 0;
+}
+
+/// Until there is nothing more to do, or something to store.
+void ServedLog::carry_out(LocalTime now) {
+  for (;;) {
+    Ready ready = kept_->voter.take_ready(now);
+    tell(ready, now);
+    send(ready.at_once);
+    if (needs_disk(ready)) return store(std::move(ready), now);
+    const bool idle = is_empty(ready);
+    send(ready.once_stored);
+    kept_->voter.stored(now);
+    if (idle) return;
+  }
+}
+
+void ServedLog::store(Ready ready, LocalTime now) {
+  storing_ = true;
+  storing_since_ = now;
+  SideThreads::Job job = [this, kept = kept_,
+                          shared = std::make_shared<const Ready>(
+                              std::move(ready))]() -> SideThreads::Then {
+    const auto stored = kept->disk.store(*shared, kept->voter.durable());
+    return [this, shared, stored] { on_stored(*shared, stored); };
+  };
+  if (disks_.run(job)) return;
+  // The system has no thread left.
+  boost::asio::post(executor_, [alive = alive_, then = job()] {
+    if (*alive) then();
+  });
+}
+
+void ServedLog::on_stored(const Ready& ready, const Result<void>& stored) {
+  if (over_) return;
+  storing_ = false;
+  if (!stored) {
+    close();
+    return handlers_.failed(stored.error());
+  }
+  const LocalTime now = boot_now();
+  if (const auto took = now - storing_since_; took > options_.voter.election) {
+    notices_->say_seldom(
+        shown() + " disk", Severity::warning,
+        "storing in `" + options_.folder + "` took " + in_ms(took) +
+            ", longer than the election timeout, " + in_ms(options_.voter.election) +
+            ": a leader loses its lead by that. Give the voter a faster disk, or all of them a "
+            "longer timeout",
+        now);
+  }
+  send(ready.once_stored);
+  kept_->voter.stored(now);
+  work();
+}
+
+void ServedLog::send(const std::vector<Message>& messages) {
+  for (const Message& message : messages) handlers_.send(message);
+}
+
+/// By the leaders' stamps and by this machine's time, whichever is earlier: one clock that is wrong
+/// drops nothing.
+void ServedLog::drop_old(LocalTime now) {
+  if (now < next_drop_) return;
+  next_drop_ = now + std::clamp(options_.kept / 10, milliseconds{100}, milliseconds{60'000});
+  const quorum::Voter& voter = kept_->voter;
+  const quorum::EntryLog& log = voter.entries();
+  const Index end = voter.committed();
+  if (end <= log.first()) return;
+  const BrokerTime wall(
+      std::chrono::duration_cast<milliseconds>(wall_now().time_since_epoch()));
+  const BrokerTime newest = std::min(log.at(end - 1).stamped, wall);
+  const Index first = std::min(first_since(log, end, newest - options_.kept), end - 1);
+  if (first > log.first()) kept_->voter.drop(first);
+}
+
+void ServedLog::tell(const Ready& ready, LocalTime now) {
+  for (const std::string& address : ready.strangers) {
+    notices_->say_seldom(shown() + " stranger " + address, Severity::error,
+                         shown() + ": " + address +
+                             " has another log, or was told of other voters. Give all the same "
+                             "addresses; if its folder is of another quorum, remove that",
+                         now);
+  }
+  for (const std::string& address : ready.contradictions) {
+    notices_->say_seldom(shown() + " contradiction " + address, Severity::error,
+                         shown() + ": its leader, " + address +
+                             ", would replace what was committed, which is refused: a majority "
+                             "of the voters lost their disks, or have old ones. Restore them, or "
+                             "begin anew with empty folders for all",
+                         now);
+  }
+}
+
+void ServedLog::tell_leader(LocalTime now) {
+  const quorum::Voter& voter = kept_->voter;
+  const std::string* leader = voter.leader();
+  if (leader == nullptr) {
+    if (!leaderless_since_) leaderless_since_ = now;
+    const auto since = now - *leaderless_since_;
+    if (since > std::max<microseconds>(10 * options_.voter.election, std::chrono::seconds(5))) {
+      notices_->say_seldom(shown() + " leaderless", Severity::warning,
+                           shown() + " has had no leader for " + in_ms(since) +
+                               ": a majority of the voters must run and reach each other",
+                           now);
+    }
+    return;
+  }
+  leaderless_since_.reset();
+  if (*leader == told_leader_ && voter.term() == told_term_) return;
+  told_leader_ = *leader;
+  told_term_ = voter.term();
+  notices_->say(Severity::info, shown() + " is led by " +
+                                    (leads() ? "this voter" : told_leader_) + ", in term " +
+                                    std::to_string(told_term_));
+}
+
+void ServedLog::arm(LocalTime now) {
+  // While it stores, only to say that this takes long.
+  constexpr milliseconds kHangs{10'000};
+  const LocalTime at = storing_ ? later(now, kHangs) : kept_->voter.deadline();
+  timer_.expires_after(std::max(at - now, microseconds{0}));
+  timer_.async_wait([this, alive = alive_](const boost::system::error_code& error) {
+    if (error || !*alive) return;
+    if (!storing_) return work_soon();
+    const LocalTime then = boot_now();
+    notices_->say_seldom(shown() + " hangs", Severity::error,
+                         "storing in `" + options_.folder + "` has taken " +
+                             in_ms(then - storing_since_) + " so far; look at that disk",
+                         then);
+    arm(then);
+  });
+}
+
+}  // namespace neliroute

@@ -1,0 +1,245 @@
+#include "voter/voter_door.h"
+
+#include <neliroute/clock.h>
+
+#include <algorithm>
+#include <boost/asio/socket_base.hpp>
+#include <utility>
+#include <variant>
+
+#include "net/dial.h"
+#include "voter/client_session.h"
+
+namespace neliroute {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr const char* kSomebody = "somebody";
+
+/// One more of these, for as long as it is there.
+class Counted {
+ public:
+  explicit Counted(std::size_t& count) : count_(count) { ++count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --count_; }
+
+ private:
+  std::size_t& count_;
+};
+
+Awaitable<error_code> accept(tcp::acceptor& acceptor, tcp::socket& socket) {
+  const Outcome outcome = co_await await_moved([&](Stream::Moved then) {
+    acceptor.async_accept(
+        socket, [then = std::move(then)](const error_code& error) { then(error, 0); });
+  });
+  co_return outcome.error;
+}
+
+Awaitable<error_code> shake_hands(Stream& stream, TlsContextPtr tls, milliseconds within) {
+  stream.expires_after(within);
+  const Outcome outcome = co_await await_moved([&](Stream::Moved then) {
+    stream.async_accept_tls(
+        tls, [then = std::move(then)](const error_code& error) { then(error, 0); });
+  });
+  stream.expires_never();
+  co_return outcome.error;
+}
+
+std::string name_of(const tcp::endpoint& endpoint) {
+  const std::string address = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? "[" + address + "]" : address) + ":" +
+         std::to_string(endpoint.port());
+}
+
+}  // namespace
+
+VoterDoor::VoterDoor(tcp::acceptor acceptor, std::shared_ptr<VoterNotices> notices,
+                     Options options, std::vector<ServedLog*> logs)
+    : acceptor_(std::move(acceptor)),
+      notices_(std::move(notices)),
+      options_(std::move(options)),
+      logs_(std::move(logs)),
+      timer_(acceptor_.get_executor()) {}
+
+void VoterDoor::begin() {
+  run_apart(acceptor_.get_executor(), [self = shared_from_this()] { return self->accept_all(); });
+}
+
+void VoterDoor::close() {
+  over_ = true;
+  error_code ignored;
+  acceptor_.close(ignored);
+  timer_.cancel();
+  for (const auto& channel : std::exchange(channels_, {})) channel->close();
+}
+
+void VoterDoor::complain(const char* who, const std::string& from, const std::string& of) {
+  if (over_ || of.empty()) return;
+  notices_->say_seldom(who, Severity::warning, who + (" at " + from) + ": " + of, boot_now());
+}
+
+Awaitable<> VoterDoor::accept_all() {
+  while (!over_) {
+    tcp::socket socket(acceptor_.get_executor());
+    const error_code error = co_await accept(acceptor_, socket);
+    if (over_) co_return;
+    error_code gone;
+    const tcp::endpoint from = socket.remote_endpoint(gone);
+    if (error) {
+      notices_->say_seldom("accept", Severity::error,
+                           "cannot take connections: " + error.message(), boot_now());
+      co_await pause(timer_, milliseconds{100});
+    } else if (!gone && unknown_ < kUnknownMax) {
+      expect_acknowledged(socket, std::max(2 * options_.election, milliseconds{1'000}));
+      socket.set_option(asio::socket_base::keep_alive(true), gone);
+      // Not moved from inside of the coroutine: what run_apart() takes must be copyable.
+      const auto stream =
+          std::make_shared<std::unique_ptr<Stream>>(std::make_unique<Stream>(std::move(socket)));
+      run_apart(acceptor_.get_executor(),
+                [self = shared_from_this(), stream, name = name_of(from)] {
+                  return self->serve(std::move(*stream), name);
+                });
+    }
+  }
+}
+
+Awaitable<> VoterDoor::serve(std::unique_ptr<Stream> stream, std::string from) {
+  const auto self = shared_from_this();
+  std::shared_ptr<Channel> channel;
+  std::optional<quorum::Hello> hello;
+  {
+    const Counted counted(unknown_);
+    channel = co_await open(std::move(stream), from);
+    if (!channel || over_) co_return;
+    channels_.insert(channel);
+    hello = co_await hear(channel);
+  }
+  if (!hello) {
+    complain(kSomebody, from, channel->trouble().empty() ? "it did not say what it wants"
+                                              : channel->trouble());
+  } else if (const std::string why = refusal(*hello); !why.empty()) {
+    complain(kSomebody, from, "refused: " + why);
+    quorum::Refused refused;
+    refused.why = why;
+    const bool told = co_await channel->write(quorum::encode(quorum::ToClient(refused)), kSoon);
+    (void)told;
+  } else if (hello->peer) {
+    co_await serve_peer(channel, from);
+  } else {
+    co_await serve_client(channel, hello->log, from);
+  }
+  channel->close();
+  channels_.erase(channel);
+}
+
+Awaitable<std::shared_ptr<Channel>> VoterDoor::open(std::unique_ptr<Stream> stream,
+                                                    std::string from) {
+  if (options_.tls) {
+    const TlsContextPtr tls = options_.tls();
+    const error_code error = co_await shake_hands(*stream, tls, kSoon);
+    if (error) {
+      const std::string refused = stream->refusal();
+      complain(kSomebody, from, "TLS: " + (refused.empty() ? error.message() : refused));
+      co_return nullptr;
+    }
+  }
+  auto channel =
+      std::make_shared<Channel>(std::move(stream), Channel::Side::server, options_.channel);
+  const bool is_open = co_await channel->open(kSoon);
+  if (is_open) co_return channel;
+  complain(kSomebody, from, channel->trouble());
+  co_return nullptr;
+}
+
+Awaitable<std::optional<quorum::Hello>> VoterDoor::hear(std::shared_ptr<Channel> channel) {
+  asio::steady_timer limit(acceptor_.get_executor(), kSoon);
+  limit.async_wait([channel](const error_code& error) {
+    if (!error) channel->close();
+  });
+  const auto bytes = co_await channel->read();
+  limit.cancel();
+  std::optional<quorum::Hello> hello;
+  auto said = bytes ? quorum::decode_to_voter(*bytes) : std::nullopt;
+  if (said && std::holds_alternative<quorum::Hello>(*said)) {
+    hello = std::get<quorum::Hello>(*std::move(said));
+  }
+  co_return hello;
+}
+
+std::string VoterDoor::refusal(const quorum::Hello& hello) const {
+  if (hello.name != options_.name) {
+    return "this is a voter of the quorum `" + options_.name + "`, not of `" +
+           hello.name.substr(0, 255) + "`";
+  }
+  if (hello.peer) return peers_ < kPeersMax ? "" : "it has connections of all other voters";
+  if (hello.log >= logs_.size()) {
+    return "there are " + std::to_string(logs_.size()) + " logs, and none has the number " +
+           std::to_string(hello.log);
+  }
+  return clients_ < options_.clients_max
+             ? ""
+             : "it has " + std::to_string(options_.clients_max) + " clients, which is the most";
+}
+
+std::string VoterDoor::trouble_with(const quorum::PeerMessage& peer) const {
+  const quorum::Message& message = peer.message;
+  if (peer.log >= logs_.size()) {
+    return "it has a log " + std::to_string(peer.log) + ", and this voter has " +
+           std::to_string(logs_.size()) + ": give all the same number of logs";
+  }
+  if (message.to_address != options_.address) {
+    return "it takes this voter for another one: give all the same addresses, each its own";
+  }
+  if (message.from_address == options_.address ||
+      std::ranges::find(options_.voters, message.from_address) == options_.voters.end()) {
+    return "it says that it is another voter than there can be: give all the same addresses, "
+           "each its own";
+  }
+  return {};
+}
+
+Awaitable<> VoterDoor::serve_peer(std::shared_ptr<Channel> channel, std::string from) {
+  const Counted counted(peers_);
+  while (!over_) {
+    const auto bytes = co_await channel->read();
+    if (over_) co_return;
+    if (!bytes) {
+      complain("another voter", from, channel->trouble());
+      co_return;
+    }
+    auto said = quorum::decode_to_voter(*bytes);
+    auto* peer = said ? std::get_if<quorum::PeerMessage>(&*said) : nullptr;
+    const std::string trouble =
+        peer == nullptr ? std::string("it says what no voter says") : trouble_with(*peer);
+    if (!trouble.empty()) {
+      complain("another voter", from, trouble);
+      co_return;
+    }
+    logs_[peer->log]->take(std::move(peer->message), bytes->size());
+  }
+}
+
+Awaitable<> VoterDoor::serve_client(std::shared_ptr<Channel> channel, std::uint32_t log,
+                                    std::string from) {
+  const Counted counted(clients_);
+  ServedLog& served = *logs_[log];
+  quorum::Welcome welcome;
+  welcome.logs = static_cast<std::uint32_t>(logs_.size());
+  welcome.election = options_.election;
+  welcome.kept = options_.kept;
+  const std::string* leader = served.voter().leader();
+  // One whose disk hangs has lost its lead, or soon will have.
+  const bool is_known = leader != nullptr && (!served.leads() || served.is_lively(boot_now()));
+  welcome.leads = is_known && served.leads();
+  if (is_known) welcome.leader = *leader;
+  const auto session = std::make_shared<ClientSession>(acceptor_.get_executor(), channel, served,
+                                                       std::move(welcome));
+  const std::string trouble = co_await session->serve();
+  complain("a client", from, trouble);
+}
+
+}  // namespace neliroute

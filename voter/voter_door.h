@@ -1,0 +1,85 @@
+// Where other voters and clients come in: who they are, and which log they want.
+//
+// Who connects and says nothing, or nothing that makes sense, is out again soon; of each kind there
+// are so many at the most.
+//
+// Threads: that of the voter.   Units: std::chrono.   Errors: notices.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "net/await.h"
+#include "net/channel.h"
+#include "net/tls.h"
+#include "quorum/client_message.h"
+#include "voter/served_log.h"
+#include "voter/voter_notices.h"
+
+namespace neliroute {
+
+class VoterDoor : public std::enable_shared_from_this<VoterDoor> {
+ public:
+  struct Options {
+    /// Of the quorum.
+    std::string name;
+    /// Of this voter, and of all.
+    std::string address;
+    std::vector<std::string> voters;
+    milliseconds election{0};
+    milliseconds kept{0};
+    ChannelOptions channel;
+    /// For the next connection; without one there is no TLS.
+    std::function<TlsContextPtr()> tls;
+    std::size_t clients_max = 1024;
+  };
+
+  /// `logs` must not end before the executor does.
+  VoterDoor(boost::asio::ip::tcp::acceptor acceptor, std::shared_ptr<VoterNotices> notices,
+            Options options, std::vector<ServedLog*> logs);
+
+  void begin();
+  void close();
+
+ private:
+  static constexpr std::size_t kUnknownMax = 256;
+  static constexpr std::size_t kPeersMax = 256;
+  /// Until it has said what it wants.
+  static constexpr milliseconds kSoon{2'000};
+
+  [[nodiscard]] Awaitable<> accept_all();
+  [[nodiscard]] Awaitable<> serve(std::unique_ptr<Stream> stream, std::string from);
+  /// Null: it does not open.
+  [[nodiscard]] Awaitable<std::shared_ptr<Channel>> open(std::unique_ptr<Stream> stream,
+                                                         std::string from);
+  [[nodiscard]] Awaitable<std::optional<quorum::Hello>> hear(std::shared_ptr<Channel> channel);
+  [[nodiscard]] Awaitable<> serve_peer(std::shared_ptr<Channel> channel, std::string from);
+  [[nodiscard]] Awaitable<> serve_client(std::shared_ptr<Channel> channel, std::uint32_t log,
+                                         std::string from);
+  /// Empty: it is served.
+  [[nodiscard]] std::string refusal(const quorum::Hello& hello) const;
+  /// Empty: it makes sense.
+  [[nodiscard]] std::string trouble_with(const quorum::PeerMessage& peer) const;
+  void complain(const char* who, const std::string& from, const std::string& of);
+
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::shared_ptr<VoterNotices> notices_;
+  const Options options_;
+  const std::vector<ServedLog*> logs_;
+  boost::asio::steady_timer timer_;
+  /// All that are open, to be closed.
+  std::set<std::shared_ptr<Channel>> channels_;
+  std::size_t unknown_ = 0;
+  std::size_t peers_ = 0;
+  std::size_t clients_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace neliroute
