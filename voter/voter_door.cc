@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/socket_base.hpp>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -30,6 +31,12 @@ class Counted {
  private:
   std::size_t& count_;
 };
+
+/// Of a channel's troubles those that mean no harm: processes end, and ports are probed.
+bool is_departure(std::string_view trouble) {
+  return trouble.starts_with("the connection ") ||
+         trouble.starts_with("the other side ended the connection before");
+}
 
 Awaitable<error_code> accept(tcp::acceptor& acceptor, tcp::socket& socket) {
   const Outcome outcome = co_await await_moved([&](Stream::Moved then) {
@@ -78,7 +85,7 @@ void VoterDoor::close() {
 }
 
 void VoterDoor::complain(const char* who, const std::string& from, const std::string& of) {
-  if (over_ || of.empty()) return;
+  if (over_ || of.empty() || is_departure(of)) return;
   notices_->say_seldom(who, Severity::warning, who + (" at " + from) + ": " + of, boot_now());
 }
 
@@ -94,7 +101,8 @@ Awaitable<> VoterDoor::accept_all() {
                            "cannot take connections: " + error.message(), boot_now());
       co_await pause(timer_, milliseconds{100});
     } else if (!gone && unknown_ < kUnknownMax) {
-      expect_acknowledged(socket, std::max(2 * options_.election, milliseconds{1'000}));
+      // Longer than who reads slowly is waited for, which can be told why it ends.
+      expect_acknowledged(socket, std::max(8 * options_.election, milliseconds{4'000}));
       socket.set_option(asio::socket_base::keep_alive(true), gone);
       // Not moved from inside of the coroutine: what run_apart() takes must be copyable.
       const auto stream =

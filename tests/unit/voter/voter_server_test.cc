@@ -1,11 +1,15 @@
 #include "voter/voter_server.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "tests/unit/ledgers/free_port.h"
 #include "tests/unit/voter/server_rig.h"
 
 namespace neliroute {
@@ -54,6 +58,150 @@ TEST(VoterServerTest, theLogIsThereWhenAllStartAgain) {
   const Records records = rig.records();
   ASSERT_EQ(records.size(), 20U);
   EXPECT_EQ(records.back(), "19");
+}
+
+TEST(VoterServerTest, whoLostItsDiskIsAdmittedAgainAndCounts) {
+  ServerRig rig(3);
+  rig.start_all();
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(rig.append(std::to_string(i)));
+  const int leader = rig.leader();
+  const int lost = (leader + 1) % 3;
+  rig.stop(lost);
+  rig.wipe(lost);
+  rig.start(lost);
+  // It stores again when the third one is not needed for a majority.
+  ASSERT_TRUE(ServerRig::wait([&] {
+    const auto answer = rig.ask({1, quorum::kNothing, std::nullopt, 4});
+    return answer && !answer->entries.empty() &&
+           std::holds_alternative<quorum::Configuration>(answer->entries.back().what) &&
+           std::get<quorum::Configuration>(answer->entries.back().what).members.size() == 3;
+  })) << "it was not admitted";
+  rig.stop(3 - leader - lost);
+  EXPECT_TRUE(rig.append("after"));
+  const Records records = rig.records();
+  ASSERT_EQ(records.size(), 201U);
+  EXPECT_EQ(records.back(), "after");
+}
+
+TEST(VoterServerTest, theLeadersOfLogsAreSpread) {
+  std::set<int> leaders;
+  // An election that a busy machine disturbed may end otherwise.
+  for (int attempt = 0; attempt < 5 && leaders.size() < 3; ++attempt) {
+    ServerRig rig(3, [](VoterServerOptions& options) {
+      options.logs = 3;
+      options.election = milliseconds(400);
+    });
+    rig.start_all();
+    leaders.clear();
+    for (std::uint32_t log = 0; log < 3; ++log) {
+      EXPECT_TRUE(rig.append("of " + std::to_string(log), log));
+      leaders.insert(rig.leader(log));
+    }
+    for (std::uint32_t log = 0; log < 3; ++log) {
+      EXPECT_EQ(rig.records(log), (Records{"of " + std::to_string(log)}));
+    }
+  }
+  EXPECT_EQ(leaders.size(), 3U);
+}
+
+TEST(VoterServerTest, aMajorityIsNeeded) {
+  ServerRig rig(3);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  const auto client = rig.client();
+  const int leader = rig.leader();
+  for (int i = 0; i < 3; ++i) {
+    if (i != leader) rig.stop(i);
+  }
+  // It says so, and whoever comes later is told that nobody leads.
+  EXPECT_TRUE(client->hear_one<quorum::Resigned>());
+  EXPECT_TRUE(client->is_ended());
+  const auto welcome = RawClient(rig.port(leader)).greet("main");
+  ASSERT_TRUE(welcome);
+  EXPECT_FALSE(welcome->leads);
+  EXPECT_EQ(welcome->leader, "");
+  rig.start_all();
+  EXPECT_TRUE(rig.append("b"));
+  EXPECT_EQ(rig.records(), (Records{"a", "b"}));
+}
+
+TEST(VoterServerTest, aFollowerSaysWhoLeads) {
+  ServerRig rig(3);
+  rig.start_all();
+  const int leader = rig.leader();
+  RawClient client(rig.port((leader + 1) % 3));
+  std::optional<quorum::Welcome> welcome;
+  ASSERT_TRUE(ServerRig::wait([&] {
+    RawClient other(rig.port((leader + 1) % 3));
+    welcome = other.greet("main");
+    return welcome && !welcome->leader.empty();
+  }));
+  EXPECT_FALSE(welcome->leads);
+  EXPECT_EQ(welcome->leader, rig.options(leader).address);
+  EXPECT_EQ(welcome->logs, 1U);
+  EXPECT_EQ(welcome->election, rig.options(0).election);
+  EXPECT_EQ(welcome->kept, rig.options(0).kept);
+}
+
+TEST(VoterServerTest, oldEntriesAreDroppedButTheLast) {
+  ServerRig rig(3, [](VoterServerOptions& options) { options.kept = milliseconds(500); });
+  rig.start_all();
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(rig.append("old"));
+  const auto last = rig.append("last");
+  ASSERT_TRUE(last);
+  std::optional<quorum::Answer> answer;
+  EXPECT_TRUE(ServerRig::wait([&] {
+    EXPECT_TRUE(rig.append("new"));
+    answer = rig.ask({1, 0, std::nullopt, 64});
+    return answer && answer->first > *last;
+  }));
+  EXPECT_EQ(answer->index, answer->first) << "what is next to what was asked for";
+  EXPECT_FALSE(answer->entries.empty());
+  const auto client = rig.client();
+  ASSERT_TRUE(client->say(quorum::Follow{0}));
+  EXPECT_TRUE(client->is_ended());
+}
+
+TEST(VoterServerTest, whatCannotBeStartedSaysWhy) {
+  ServerRig rig(1);
+  rig.start_all();
+  const auto refusal = [&](const ServerRig::Change& change) {
+    VoterServerOptions options = rig.options(0);
+    options.voters = {options.address = "127.0.0.1:1"};  // nobody may listen there
+    options.folder += "-other";
+    change(options);
+    const auto started = VoterServer::start(options, {});
+    return started ? std::string("it starts") : started.error().message();
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal([&](auto& o) { o = rig.options(0); }), HasSubstr("cannot listen at"));
+  EXPECT_THAT(refusal([&](auto& o) {
+                o.voters = {o.address = "127.0.0.1:" + std::to_string(free_port())};
+                o.folder = rig.options(0).folder;
+              }),
+              HasSubstr("is used by another process"));
+  EXPECT_THAT(refusal([](auto& o) { o.name = "a/b"; }), HasSubstr("names no quorum"));
+  EXPECT_THAT(refusal([](auto& o) { o.name = "a\nb"; }), HasSubstr("names no quorum"));
+  EXPECT_THAT(refusal([](auto& o) { o.address = "x:1"; }), HasSubstr("none of the quorum's"));
+  EXPECT_THAT(refusal([](auto& o) { o.voters.push_back("x"); }), HasSubstr("no HOST:PORT"));
+  EXPECT_THAT(refusal([](auto& o) { o.voters.push_back(o.address); }), HasSubstr("twice"));
+  EXPECT_THAT(refusal([](auto& o) { o.logs = 0; }), HasSubstr("0 logs"));
+  EXPECT_THAT(refusal([](auto& o) { o.election = milliseconds(1); }), HasSubstr("1 ms"));
+  EXPECT_THAT(refusal([](auto& o) { o.kept = milliseconds(0); }), HasSubstr("kept"));
+  EXPECT_THAT(refusal([](auto& o) { o.folder = ""; }), HasSubstr("needs a folder"));
+  EXPECT_THAT(refusal([](auto& o) { o.tls = true; }), HasSubstr("needs a certificate"));
+}
+
+TEST(VoterServerTest, aFolderOfMoreLogsIsRefused) {
+  std::uint32_t logs = 2;
+  ServerRig rig(1, [&](VoterServerOptions& options) { options.logs = logs; });
+  rig.start_all();
+  rig.stop(0);
+  logs = 1;
+  const auto started = VoterServer::start(rig.options(0), {});
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Errc::bad_option);
+  EXPECT_THAT(started.error().message(), testing::HasSubstr("has more than 1 logs"));
 }
 
 }  // namespace

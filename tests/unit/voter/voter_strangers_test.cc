@@ -1,0 +1,152 @@
+// Who is no client and no other voter, and who says that it is one.
+#include <gtest/gtest.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/voter/server_rig.h"
+#include "voter/voter_server.h"
+
+namespace neliroute {
+namespace {
+
+using boost::asio::ip::tcp;
+
+/// A connection that a test writes to as it likes.
+class Bare {
+ public:
+  explicit Bare(std::uint16_t port) : socket_(io_) {
+    socket_.connect({boost::asio::ip::address_v4::loopback(), port});
+  }
+  void say(const std::string& bytes) {
+    boost::system::error_code ignored;
+    boost::asio::write(socket_, boost::asio::buffer(bytes), ignored);
+  }
+  /// Whether the other side ends it.
+  bool is_ended(milliseconds within = milliseconds(10'000)) {
+    bool ended = false;
+    read(ended);
+    const auto end = std::chrono::steady_clock::now() + within;
+    while (!ended && std::chrono::steady_clock::now() < end) {
+      io_.restart();
+      io_.run_one_until(end);
+    }
+    return ended;
+  }
+
+ private:
+  void read(bool& ended) {
+    socket_.async_read_some(boost::asio::buffer(bytes_),
+                            [this, &ended](const auto& error, std::size_t) {
+                              if (error) {
+                                ended = true;
+                              } else {
+                                read(ended);
+                              }
+                            });
+  }
+
+  boost::asio::io_context io_;
+  tcp::socket socket_;
+  std::string bytes_ = std::string(1024, '\0');
+};
+
+TEST(VoterStrangersTest, whoSaysNothingIsOutAgain) {
+  ServerRig rig(1);
+  rig.start_all();
+  Bare silent(rig.port(0));
+  EXPECT_TRUE(silent.is_ended());
+  RawClient opened(rig.port(0));  // and no Hello
+  ASSERT_TRUE(opened.is_connected());
+  EXPECT_TRUE(opened.is_ended());
+  EXPECT_TRUE(rig.append("others go on"));
+}
+
+TEST(VoterStrangersTest, garbageAndTooMuchEndTheConnection) {
+  ServerRig rig(1);
+  rig.start_all();
+  Bare garbage(rig.port(0));
+  garbage.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n" + std::string(5'000, 'x'));
+  EXPECT_TRUE(garbage.is_ended());
+  RawClient large(rig.port(0));
+  ASSERT_TRUE(large.is_connected());
+  (void)large.say_bytes(std::string(quorum::kSaidBytesMax + 1, 'x'));
+  EXPECT_TRUE(large.is_ended());
+  EXPECT_TRUE(rig.append("others go on"));
+}
+
+TEST(VoterStrangersTest, manySilentConnectionsKeepNobodyOut) {
+  ServerRig rig(3);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  std::vector<std::unique_ptr<Bare>> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(std::make_unique<Bare>(rig.port(rig.size() - 1)));
+  EXPECT_TRUE(rig.append("b"));
+}
+
+TEST(VoterStrangersTest, whoHasAnotherKeyIsNotHeard) {
+  ServerRig rig(3, [](VoterServerOptions& options) { options.key = "a key that is long enough"; });
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  const int leader = rig.leader();
+  RawClient other(rig.port(leader), "another key, as long as that");
+  EXPECT_FALSE(other.is_connected());
+  RawClient none(rig.port(leader));
+  EXPECT_FALSE(none.is_connected());
+  EXPECT_TRUE(ServerRig::wait([&] { return rig.has_notice(leader, "key"); }));
+  EXPECT_EQ(rig.records(), (std::vector<std::string>{"a"}));
+}
+
+TEST(VoterStrangersTest, votersWithDifferentKeysDoNotReachEachOther) {
+  ServerRig rig(2, [](VoterServerOptions& options) {
+    if (options.address == options.voters[0]) options.key = "a key that is long enough";
+  });
+  rig.start_all();
+  EXPECT_TRUE(ServerRig::wait([&] {
+    return rig.has_notice(0, "key") && rig.has_notice(1, "key") &&
+           rig.has_notice(0, "has had no leader");
+  }));
+}
+
+TEST(VoterStrangersTest, anotherVoterThatCannotBeIsNotHeard) {
+  ServerRig rig(3);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  const std::string own = rig.options(0).address;
+  const std::string other = rig.options(1).address;
+  const auto ends = [&](std::uint32_t log, const std::string& from, const std::string& to) {
+    RawClient peer(rig.port(0));
+    EXPECT_TRUE(peer.say(quorum::Hello{"main", true, 0}));
+    EXPECT_TRUE(peer.say(quorum::PeerMessage{
+        log, {quorum::VoterId(7), from, to, std::nullopt, 0, quorum::Here{true, {own}, {}}}}));
+    return peer.is_ended(milliseconds(10'000));
+  };
+  EXPECT_TRUE(ends(0, "127.0.0.1:1", own)) << "it is none of the voters";
+  EXPECT_TRUE(ends(0, own, own)) << "it is this one";
+  EXPECT_TRUE(ends(0, other, other)) << "it means another one";
+  EXPECT_TRUE(ends(1, other, own)) << "there is no such log";
+  RawClient peer(rig.port(0));
+  ASSERT_TRUE(peer.say(quorum::Hello{"main", true, 0}));
+  ASSERT_TRUE(peer.say(quorum::Ask{}));
+  EXPECT_TRUE(peer.is_ended()) << "no voter asks";
+  EXPECT_TRUE(rig.append("b"));
+}
+
+TEST(VoterStrangersTest, aVoterOfAnotherQuorumIsToldSo) {
+  ServerRig rig(2, [](VoterServerOptions& options) {
+    if (options.address == options.voters[1]) options.name = "other";
+  });
+  rig.start_all();
+  EXPECT_TRUE(ServerRig::wait([&] {
+    return rig.has_notice(1, "this is a voter of the quorum `main`, not of `other`");
+  }));
+}
+
+}  // namespace
+}  // namespace neliroute
