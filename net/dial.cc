@@ -3,8 +3,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <algorithm>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/socket_base.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -27,17 +29,11 @@ struct LookedUp {
   HostNames::Addresses addresses;
 };
 
-/// Past `timer` the answer is not waited for any more.
-Awaitable<LookedUp> look_up(HostNames& names, std::string host,
+/// Past `timer` the answer is not waited for any more. No coroutine, as GCC 12 destroys twice what
+/// the function that it passes keeps.
+Awaitable<LookedUp> look_up(HostNames& names, const std::string& host,
                             std::shared_ptr<asio::steady_timer> timer) {
-  error_code error;
-  const auto literal = asio::ip::make_address(host, error);
-  if (!error) {
-    LookedUp itself;
-    itself.addresses.push_back(literal);
-    co_return itself;
-  }
-  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(LookedUp)>(
+  return asio::async_initiate<const asio::use_awaitable_t<>, void(LookedUp)>(
       [&names, host, timer = std::move(timer)](auto handler) {
         using Handler = std::optional<decltype(handler)>;
         const auto waiting = std::make_shared<Handler>(std::move(handler));
@@ -112,7 +108,9 @@ Awaitable<Dialed> dial(HostNames& names, std::string address, TlsContextPtr tls,
   const auto executor = co_await asio::this_coro::executor;
   const Clock::time_point end = Clock::now() + within;
   const auto timer = std::make_shared<asio::steady_timer>(executor, end);
-  const LookedUp found = co_await look_up(names, to->host, timer);
+  LookedUp found;
+  found.addresses.push_back(asio::ip::make_address(to->host, found.error));
+  if (found.error) found = co_await look_up(names, to->host, timer);
   if (found.error) {
     dialed.trouble = "its name: " + text_of(found.error);
     co_return dialed;
@@ -141,6 +139,13 @@ void expect_acknowledged(asio::ip::tcp::socket& socket, milliseconds within) {
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
   socket.set_option(UserTimeout(static_cast<int>(within.count())), ignored);
+  // Also of one that has nothing to say.
+  using KeepIdle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
+  using KeepInterval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
+  const int seconds = std::max(1, static_cast<int>(within.count() / 1000));
+  socket.set_option(KeepIdle(seconds), ignored);
+  socket.set_option(KeepInterval(seconds), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
 }
 
 }  // namespace neliroute

@@ -47,9 +47,10 @@ void ClientSession::end() {
   writable_.cancel();
 }
 
+/// Most changes are nothing to most clients.
 void ClientSession::on_change() {
-  readable_.cancel();
-  writable_.cancel();
+  if (reading_waits_ && !is_full()) readable_.cancel();
+  if (writing_waits_ && has_news()) writable_.cancel();
 }
 
 Awaitable<> ClientSession::wait(boost::asio::steady_timer& timer, microseconds at_most) {
@@ -67,7 +68,9 @@ bool ClientSession::is_full() const {
 Awaitable<> ClientSession::read_all() {
   while (!over_) {
     if (is_full()) {
+      reading_waits_ = true;
       co_await wait(readable_, patience_);
+      reading_waits_ = false;
       continue;
     }
     const auto bytes = co_await channel_->read();
@@ -114,7 +117,9 @@ Awaitable<> ClientSession::write_all() {
     const auto message = next(now);
     if (over_) break;
     if (!message) {
+      writing_waits_ = true;
       co_await wait(writable_, std::max(said_ + pause - now, pause / 8));
+      writing_waits_ = false;
       continue;
     }
     said_ = now;
@@ -125,13 +130,23 @@ Awaitable<> ClientSession::write_all() {
   end();
 }
 
+bool ClientSession::has_appended() const {
+  return proposed_ > 0 && appending_.front().index < log_.voter().committed();
+}
+
+bool ClientSession::has_news() const {
+  return !log_.leads_in(term_) || has_appended() ||
+         (next_ && *next_ < log_.voter().committed()) ||
+         (!asked_.empty() && log_.voter().confirmed_since(asked_.front().at));
+}
+
 std::optional<ToClient> ClientSession::next(LocalTime now) {
   const quorum::Voter& voter = log_.voter();
   if (!log_.leads_in(term_)) {
     resigned_ = true;
     return quorum::Resigned{};
   }
-  if (!appending_.empty() && proposed_ > 0 && appending_.front().index < voter.committed()) {
+  if (has_appended()) {
     const Appending appended = appending_.front();
     appending_.pop_front();
     --proposed_;

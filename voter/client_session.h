@@ -54,6 +54,8 @@ class ClientSession final : public LogClient, public std::enable_shared_from_thi
   };
 
   [[nodiscard]] bool is_full() const;
+  [[nodiscard]] bool has_appended() const;
+  [[nodiscard]] bool has_news() const;
   /// False: it makes no sense.
   [[nodiscard]] bool take(quorum::ToVoter message);
   void end();
@@ -78,6 +80,8 @@ class ClientSession final : public LogClient, public std::enable_shared_from_thi
   std::size_t appending_bytes_ = 0;
   std::optional<quorum::Index> next_;
   LocalTime said_ = kLongAgo;
+  bool reading_waits_ = false;
+  bool writing_waits_ = false;
   bool resigned_ = false;
   bool over_ = false;
   std::string trouble_;

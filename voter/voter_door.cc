@@ -3,7 +3,6 @@
 #include <neliroute/clock.h>
 
 #include <algorithm>
-#include <boost/asio/socket_base.hpp>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -103,7 +102,6 @@ Awaitable<> VoterDoor::accept_all() {
     } else if (!gone && unknown_ < kUnknownMax) {
       // Longer than who reads slowly is waited for, which can be told why it ends.
       expect_acknowledged(socket, std::max(8 * options_.election, milliseconds{4'000}));
-      socket.set_option(asio::socket_base::keep_alive(true), gone);
       // Not moved from inside of the coroutine: what run_apart() takes must be copyable.
       const auto stream =
           std::make_shared<std::unique_ptr<Stream>>(std::make_unique<Stream>(std::move(socket)));

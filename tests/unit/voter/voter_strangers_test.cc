@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/net/certificates.h"
 #include "tests/unit/voter/server_rig.h"
 #include "voter/voter_server.h"
 
@@ -101,6 +102,44 @@ TEST(VoterStrangersTest, whoHasAnotherKeyIsNotHeard) {
   EXPECT_FALSE(none.is_connected());
   EXPECT_TRUE(ServerRig::wait([&] { return rig.has_notice(leader, "key"); }));
   EXPECT_EQ(rig.records(), (std::vector<std::string>{"a"}));
+}
+
+// As a process that was stopped: the system goes on to take connections for it.
+TEST(VoterStrangersTest, aVoterThatStandsStillHoldsNobodyUp) {
+  ServerRig rig(3);
+  boost::asio::io_context io;
+  tcp::acceptor still(io, {boost::asio::ip::address_v4::loopback(), rig.port(2)});
+  rig.start(0);
+  rig.start(1);
+  EXPECT_TRUE(ServerRig::wait([&] { return rig.has_notice(0, "cannot be reached"); }));
+  // Two may keep a log, but a new one begins with all.
+  EXPECT_FALSE(rig.leader_now() >= 0);
+  still.close();
+  rig.start(2);
+  EXPECT_TRUE(rig.append("a"));
+  EXPECT_TRUE(rig.has_notice(0, "is reached again"));
+  rig.stop(2);
+  tcp::acceptor again(io, {boost::asio::ip::address_v4::loopback(), rig.port(2)});
+  EXPECT_TRUE(rig.append("b"));
+}
+
+TEST(VoterStrangersTest, votersProveToEachOtherWhoTheyAre) {
+  const net_test::Folder folder;
+  net_test::Authority authority("ca", folder / "ca.pem");
+  authority.sign("voter", folder / "cert.pem", folder / "key.pem", "IP:127.0.0.1");
+  ServerRig rig(3, [&](VoterServerOptions& options) {
+    options.tls = true;
+    options.authorities = (folder / "ca.pem").string();
+    options.certificate = (folder / "cert.pem").string();
+    options.private_key = (folder / "key.pem").string();
+  });
+  rig.start_all();
+  EXPECT_TRUE(ServerRig::wait([&] {
+    return rig.has_notice(0, "is led by") && rig.has_notice(1, "is led by") &&
+           rig.has_notice(2, "is led by");
+  }));
+  EXPECT_FALSE(RawClient(rig.port(0)).is_connected()) << "it speaks no TLS";
+  EXPECT_TRUE(ServerRig::wait([&] { return rig.has_notice(0, "TLS: "); }));
 }
 
 TEST(VoterStrangersTest, votersWithDifferentKeysDoNotReachEachOther) {
