@@ -136,7 +136,7 @@ void ServerRig::pause() { std::this_thread::sleep_for(milliseconds(5)); }
 int ServerRig::leader_now(std::uint32_t log) {
   for (int i = 0; i < size(); ++i) {
     if (!runs(i)) continue;
-    RawClient client(port(i), options(i).key);
+    VoterClient client(port(i), options(i).key);
     const auto welcome = client.greet(options(i).name, log);
     if (welcome && welcome->leads) return i;
   }
@@ -149,12 +149,12 @@ int ServerRig::leader(std::uint32_t log) {
   return found;
 }
 
-std::unique_ptr<RawClient> ServerRig::client(std::uint32_t log) {
-  std::unique_ptr<RawClient> client;
+std::unique_ptr<VoterClient> ServerRig::client(std::uint32_t log) {
+  std::unique_ptr<VoterClient> client;
   const bool found = wait([&] {
     for (int i = 0; i < size(); ++i) {
       if (!runs(i)) continue;
-      client = std::make_unique<RawClient>(port(i), options(i).key);
+      client = std::make_unique<VoterClient>(port(i), options(i).key);
       const auto welcome = client->greet(options(i).name, log);
       if (welcome && welcome->leads) return true;
     }

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/voter/raw_client.h"
+#include "tests/unit/voter/voter_client.h"
 #include "voter/file_port.h"
 #include "voter/voter_server.h"
 
@@ -69,7 +69,7 @@ class ServerRig {
   /// Waits for one.
   [[nodiscard]] int leader(std::uint32_t log = 0);
   /// Connected to the leader.
-  [[nodiscard]] std::unique_ptr<RawClient> client(std::uint32_t log = 0);
+  [[nodiscard]] std::unique_ptr<VoterClient> client(std::uint32_t log = 0);
   /// Until it is committed; the first that was: a record may be there twice.
   [[nodiscard]] std::optional<quorum::Index> append(const std::string& record,
                                                     std::uint32_t log = 0);

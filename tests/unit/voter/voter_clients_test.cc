@@ -119,7 +119,7 @@ TEST(VoterClientsTest, whoReadsNothingIsDroppedAndOthersGoOn) {
   rig.start_all();
   const std::string large(std::size_t{512} << 10, 'r');
   for (int i = 0; i < 40; ++i) EXPECT_TRUE(rig.append(large));
-  RawClient deaf(rig.port(rig.leader()), {}, 16 << 10);
+  VoterClient deaf(rig.port(rig.leader()), {}, 16 << 10);
   ASSERT_TRUE(deaf.greet("main"));
   ASSERT_TRUE(deaf.say(quorum::Follow{0}));
   const int leader = rig.leader();
@@ -134,11 +134,11 @@ TEST(VoterClientsTest, soManyClientsAreServed) {
   ServerRig rig(1, [](VoterServerOptions& options) { options.clients_max = 2; });
   rig.start_all();
   ASSERT_EQ(rig.leader(), 0);
-  RawClient one(rig.port(0));
-  RawClient two(rig.port(0));
+  VoterClient one(rig.port(0));
+  VoterClient two(rig.port(0));
   ASSERT_TRUE(one.greet("main"));
   ASSERT_TRUE(two.greet("main"));
-  RawClient three(rig.port(0));
+  VoterClient three(rig.port(0));
   ASSERT_TRUE(three.say(quorum::Hello{"main", false, 0}));
   const auto refused = three.hear_one<quorum::Refused>();
   ASSERT_TRUE(refused);
@@ -150,7 +150,7 @@ TEST(VoterClientsTest, aClientOfAnotherQuorumOrLogIsRefused) {
   ServerRig rig(1);
   rig.start_all();
   const auto why = [&](const quorum::Hello& hello) {
-    RawClient client(rig.port(0));
+    VoterClient client(rig.port(0));
     EXPECT_TRUE(client.say(hello));
     const auto refused = client.hear_one<quorum::Refused>();
     return refused ? refused->why : "nothing";
@@ -165,7 +165,7 @@ TEST(VoterClientsTest, whatNoClientSaysEndsTheChannel) {
   rig.start_all();
   ASSERT_EQ(rig.leader(), 0);
   const auto ends = [&](const std::string& bytes) {
-    RawClient client(rig.port(0));
+    VoterClient client(rig.port(0));
     EXPECT_TRUE(client.greet("main"));
     EXPECT_TRUE(client.say_bytes(bytes));
     return client.is_ended();
@@ -174,7 +174,7 @@ TEST(VoterClientsTest, whatNoClientSaysEndsTheChannel) {
   EXPECT_TRUE(ends(""));
   EXPECT_TRUE(ends(quorum::encode(quorum::ToVoter(quorum::Hello{"main", false, 0}))));
   EXPECT_TRUE(ends(quorum::encode(quorum::ToClient(quorum::Resigned{}))));
-  RawClient twice(rig.port(0));
+  VoterClient twice(rig.port(0));
   ASSERT_TRUE(twice.greet("main"));
   ASSERT_TRUE(twice.say(quorum::Follow{0}));
   ASSERT_TRUE(twice.say(quorum::Follow{0}));

@@ -116,7 +116,7 @@ TEST(VoterServerTest, aMajorityIsNeeded) {
   // It says so, and whoever comes later is told that nobody leads.
   EXPECT_TRUE(client->hear_one<quorum::Resigned>());
   EXPECT_TRUE(client->is_ended());
-  const auto welcome = RawClient(rig.port(leader)).greet("main");
+  const auto welcome = VoterClient(rig.port(leader)).greet("main");
   ASSERT_TRUE(welcome);
   EXPECT_FALSE(welcome->leads);
   EXPECT_EQ(welcome->leader, "");
@@ -129,10 +129,9 @@ TEST(VoterServerTest, aFollowerSaysWhoLeads) {
   ServerRig rig(3);
   rig.start_all();
   const int leader = rig.leader();
-  RawClient client(rig.port((leader + 1) % 3));
   std::optional<quorum::Welcome> welcome;
   ASSERT_TRUE(ServerRig::wait([&] {
-    RawClient other(rig.port((leader + 1) % 3));
+    VoterClient other(rig.port((leader + 1) % 3));
     welcome = other.greet("main");
     return welcome && !welcome->leader.empty();
   }));

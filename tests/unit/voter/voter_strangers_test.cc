@@ -63,7 +63,7 @@ TEST(VoterStrangersTest, whoSaysNothingIsOutAgain) {
   rig.start_all();
   Bare silent(rig.port(0));
   EXPECT_TRUE(silent.is_ended());
-  RawClient opened(rig.port(0));  // and no Hello
+  VoterClient opened(rig.port(0));  // and no Hello
   ASSERT_TRUE(opened.is_connected());
   EXPECT_TRUE(opened.is_ended());
   EXPECT_TRUE(rig.append("others go on"));
@@ -75,7 +75,7 @@ TEST(VoterStrangersTest, garbageAndTooMuchEndTheConnection) {
   Bare garbage(rig.port(0));
   garbage.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n" + std::string(5'000, 'x'));
   EXPECT_TRUE(garbage.is_ended());
-  RawClient large(rig.port(0));
+  VoterClient large(rig.port(0));
   ASSERT_TRUE(large.is_connected());
   (void)large.say_bytes(std::string(quorum::kSaidBytesMax + 1, 'x'));
   EXPECT_TRUE(large.is_ended());
@@ -96,9 +96,9 @@ TEST(VoterStrangersTest, whoHasAnotherKeyIsNotHeard) {
   rig.start_all();
   EXPECT_TRUE(rig.append("a"));
   const int leader = rig.leader();
-  RawClient other(rig.port(leader), "another key, as long as that");
+  VoterClient other(rig.port(leader), "another key, as long as that");
   EXPECT_FALSE(other.is_connected());
-  RawClient none(rig.port(leader));
+  VoterClient none(rig.port(leader));
   EXPECT_FALSE(none.is_connected());
   EXPECT_TRUE(ServerRig::wait([&] { return rig.has_notice(leader, "key"); }));
   EXPECT_EQ(rig.records(), (std::vector<std::string>{"a"}));
@@ -138,7 +138,7 @@ TEST(VoterStrangersTest, votersProveToEachOtherWhoTheyAre) {
     return rig.has_notice(0, "is led by") && rig.has_notice(1, "is led by") &&
            rig.has_notice(2, "is led by");
   }));
-  EXPECT_FALSE(RawClient(rig.port(0)).is_connected()) << "it speaks no TLS";
+  EXPECT_FALSE(VoterClient(rig.port(0)).is_connected()) << "it speaks no TLS";
   EXPECT_TRUE(ServerRig::wait([&] { return rig.has_notice(0, "TLS: "); }));
 }
 
@@ -160,7 +160,7 @@ TEST(VoterStrangersTest, anotherVoterThatCannotBeIsNotHeard) {
   const std::string own = rig.options(0).address;
   const std::string other = rig.options(1).address;
   const auto ends = [&](std::uint32_t log, const std::string& from, const std::string& to) {
-    RawClient peer(rig.port(0));
+    VoterClient peer(rig.port(0));
     EXPECT_TRUE(peer.say(quorum::Hello{"main", true, 0}));
     EXPECT_TRUE(peer.say(quorum::PeerMessage{
         log, {quorum::VoterId(7), from, to, std::nullopt, 0, quorum::Here{true, {own}, {}}}}));
@@ -170,7 +170,7 @@ TEST(VoterStrangersTest, anotherVoterThatCannotBeIsNotHeard) {
   EXPECT_TRUE(ends(0, own, own)) << "it is this one";
   EXPECT_TRUE(ends(0, other, other)) << "it means another one";
   EXPECT_TRUE(ends(1, other, own)) << "there is no such log";
-  RawClient peer(rig.port(0));
+  VoterClient peer(rig.port(0));
   ASSERT_TRUE(peer.say(quorum::Hello{"main", true, 0}));
   ASSERT_TRUE(peer.say(quorum::Ask{}));
   EXPECT_TRUE(peer.is_ended()) << "no voter asks";

@@ -1,4 +1,4 @@
-#include "tests/unit/voter/raw_client.h"
+#include "tests/unit/voter/voter_client.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <chrono>
@@ -8,7 +8,7 @@ namespace neliroute {
 
 using boost::asio::ip::tcp;
 
-RawClient::RawClient(std::uint16_t port, std::string key, int receive_bytes) {
+VoterClient::VoterClient(std::uint16_t port, std::string key, int receive_bytes) {
   tcp::socket socket(io_, tcp::v4());
   boost::system::error_code error;
   if (receive_bytes > 0) {
@@ -31,7 +31,7 @@ RawClient::RawClient(std::uint16_t port, std::string key, int receive_bytes) {
 }
 
 template <class T>
-std::optional<T> RawClient::run(Awaitable<T> work, milliseconds within) {
+std::optional<T> VoterClient::run(Awaitable<T> work, milliseconds within) {
   const auto result = std::make_shared<std::optional<T>>();
   boost::asio::co_spawn(io_, std::move(work), [result](const std::exception_ptr& thrown, T got) {
     if (!thrown) *result = std::move(got);
@@ -44,11 +44,11 @@ std::optional<T> RawClient::run(Awaitable<T> work, milliseconds within) {
   return *result;
 }
 
-bool RawClient::say_bytes(std::string bytes) {
+bool VoterClient::say_bytes(std::string bytes) {
   return channel_ && run(channel_->write(std::move(bytes), kSoon), kSoon).value_or(false);
 }
 
-std::optional<quorum::ToClient> RawClient::hear(milliseconds within) {
+std::optional<quorum::ToClient> VoterClient::hear(milliseconds within) {
   if (!channel_) return std::nullopt;
   const auto bytes = run(channel_->read(), within);
   if (!bytes || !*bytes) {
@@ -58,7 +58,7 @@ std::optional<quorum::ToClient> RawClient::hear(milliseconds within) {
   return quorum::decode_to_client(**bytes);
 }
 
-bool RawClient::is_ended(milliseconds within) {
+bool VoterClient::is_ended(milliseconds within) {
   const auto end = std::chrono::steady_clock::now() + within;
   while (channel_ && std::chrono::steady_clock::now() < end) {
     const auto bytes = run(channel_->read(), within);
@@ -68,7 +68,7 @@ bool RawClient::is_ended(milliseconds within) {
   return !channel_;
 }
 
-std::optional<quorum::Welcome> RawClient::greet(const std::string& name, std::uint32_t log) {
+std::optional<quorum::Welcome> VoterClient::greet(const std::string& name, std::uint32_t log) {
   if (!say(quorum::Hello{name, false, log})) return std::nullopt;
   const auto heard = hear();
   const auto* welcome = heard ? std::get_if<quorum::Welcome>(&*heard) : nullptr;

@@ -16,12 +16,12 @@
 
 namespace neliroute {
 
-class RawClient {
+class VoterClient {
  public:
   static constexpr milliseconds kSoon{10'000};
 
   /// `receive_bytes`: of the socket; 0: as the system has it.
-  explicit RawClient(std::uint16_t port, std::string key = {}, int receive_bytes = 0);
+  explicit VoterClient(std::uint16_t port, std::string key = {}, int receive_bytes = 0);
 
   [[nodiscard]] bool is_connected() const { return channel_ != nullptr; }
   /// Why it is not.
