@@ -104,12 +104,7 @@ namespace {
 // --- Messages ------------------------------------------------------------------------------------
 
 void write(Writer& out, const Here& here) {
-  NELIROUTE_ASSERT(here.addresses.size() <= kMembersMax, "there are few voters");
   out.flag(here.empty);
-  out.number(static_cast<std::uint8_t>(here.addresses.size()));
-  for (const std::string& address : here.addresses) {
-    out.address(address);
-  }
   NELIROUTE_ASSERT(here.met.size() <= kMembersMax, "it has met voters alone");
   out.number(static_cast<std::uint8_t>(here.met.size()));
   for (const VoterId id : here.met) {
@@ -150,12 +145,7 @@ void write(Writer& out, const Behind& behind) {
 void write(Writer& /*out*/, const Outdated& /*outdated*/) {}
 
 Here read_here(Reader& in) {
-  Here here{in.flag(), {}, {}};
-  const auto count = in.number<std::uint8_t>();
-  in.require(count <= kMembersMax);
-  for (int i = 0; in.ok() && i < count; ++i) {
-    here.addresses.push_back(in.address());
-  }
+  Here here{in.flag(), {}};
   const auto met = in.number<std::uint8_t>();
   in.require(met <= kMembersMax);
   for (int i = 0; in.ok() && i < met; ++i) {
@@ -231,6 +221,7 @@ std::string encode(const Message& message) {
   out.address(message.to_address);
   out.maybe(message.log);
   out.number(message.term);
+  out.number(message.told);
   write_kind(out, message.body);
   std::visit([&](const auto& body) { write(out, body); }, message.body);
   std::string bytes = out.take();
@@ -247,6 +238,7 @@ std::optional<Message> decode_message(std::string_view bytes) {
   message.to_address = in.address();
   message.log = in.maybe<LogId>();
   message.term = in.term(0);
+  message.told = in.number<std::uint64_t>();
   message.body = read_body(in, message.term);
   // Only these two come from a voter without a log, or are for one.
   in.require(message.log.has_value() || std::holds_alternative<Here>(message.body) ||

@@ -24,6 +24,9 @@ class Follower {
   [[nodiscard]] Index matched() const noexcept { return matched_; }
   /// When the newest message that it answered was sent.
   [[nodiscard]] LocalTime answered() const noexcept { return answered_; }
+  /// Which voters there are, as it was told when it answered last.
+  [[nodiscard]] std::uint64_t told() const noexcept { return told_; }
+  void is_told(std::uint64_t told) noexcept { told_ = told; }
   /// Whether so many entries are under way that more must wait.
   [[nodiscard]] bool is_full() const noexcept { return loaded_ >= kUnderWay; }
 
@@ -49,6 +52,7 @@ class Follower {
   Index next_;
   Index matched_;
   LocalTime answered_;
+  std::uint64_t told_ = 0;
   std::map<std::uint64_t, Sent> sent_;
   int loaded_ = 0;
   /// Answers to earlier messages say nothing of where to go on.

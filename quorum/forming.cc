@@ -15,15 +15,22 @@ void Voter::announce(LocalTime now) {
       return;
     }
   }
-  for (const std::string& address : options_.addresses) {
-    if (address != options_.address) {
-      Here here{!durable_.log, options_.addresses, {}};
-      for (const auto& [_, met] : met_) {
-        here.met.push_back(met.id);
-      }
-      send_once_stored(address, std::move(here));
-    }
+  std::set<std::string> all(options_.addresses.begin(), options_.addresses.end());
+  for (const Member& member : entries().configuration().members) {
+    all.insert(member.address);
   }
+  all.erase(options_.address);
+  for (const std::string& address : all) {
+    say_here(address);
+  }
+}
+
+void Voter::say_here(const std::string& address) {
+  Here here{!durable_.log, {}};
+  for (const auto& [_, met] : met_) {
+    here.met.push_back(met.id);
+  }
+  send_once_stored(address, std::move(here));
 }
 
 /// The first of the voters begins the log once it has met all others, and all are empty: no log
@@ -58,12 +65,21 @@ void Voter::form(LocalTime now) {
 
 void Voter::on_here(const Message& message, const Here& here, LocalTime now) {
   const std::string& address = message.from_address;
-  const bool others = here.addresses != options_.addresses;
+  if (durable_.log && here.empty &&
+      entries().start().configuration.find(message.from) != nullptr) {
+    // It was empty when the log began, too: it never voted.
+    send_once_stored(address, Formed{entries().start()});
+  }
+  if (!durable_.log && message.log) {
+    say_here(address);  // whoever has a log may share it
+  }
+  const bool others = message.told != told_;
   const bool of_another_log = message.log && message.log != durable_.log;
-  if (others || (durable_.log && of_another_log)) {
+  if (durable_.log && of_another_log) {
     ready_.strangers.push_back(address);
   }
-  if (others || of_another_log || !is_address(address) || address == options_.address) {
+  const bool strange = of_another_log || !may_copy(address);
+  if (strange || (others && !durable_.log)) {
     met_.erase(address);
     return;
   }
@@ -71,10 +87,6 @@ void Voter::on_here(const Message& message, const Here& here, LocalTime now) {
     const bool knows_own = std::ranges::find(here.met, durable_.self) != here.met.end();
     met_[address] = {message.from, now, here.empty, knows_own};
     return;
-  }
-  if (here.empty && entries().start().configuration.find(message.from) != nullptr) {
-    // It was empty when the log began, too: it never voted.
-    send_once_stored(address, Formed{entries().start()});
   }
   if (leading_ && entries().configuration().find(message.from) == nullptr) {
     (void)follower_of(message, now);

@@ -38,8 +38,23 @@ void Voter::lead_on(LocalTime now) {
       return entries().configuration().find(known.first) == nullptr &&
              !answers_since(known.first, now - 5 * patience);
     });
+    look_for_missing();
     admit(now);
     leading_->end_before = std::exchange(leading_->end_at_beat, entries().end());
+  }
+}
+
+/// One that lost its disk may have been told of others, and not of this voter.
+void Voter::look_for_missing() {
+  const auto copies = [this](const std::string& address) {
+    return std::ranges::any_of(leading_->followers, [&](const auto& known) {
+      return known.second.address() == address;
+    });
+  };
+  for (const std::string& address : options_.addresses) {
+    if (address != options_.address && !copies(address)) {
+      say_here(address);
+    }
   }
 }
 
@@ -147,15 +162,44 @@ int Voter::priority_of(const std::string& address) const {
   return options_.priorities[static_cast<std::size_t>(it - options_.addresses.begin())];
 }
 
-/// A voter that lost its disk, and has copied the log: the one that it was is removed, and then it
-/// is added. Each step changes one voter, so any two majorities before and after it meet; the next
-/// step waits until it is committed.
+/// Who votes is changed by one voter at a time, so any two majorities before and after it meet; the
+/// next step waits until it is committed.
 void Voter::admit(LocalTime now) {
   const auto changed_at = entries().configured_at();
   const bool settled = committed_ > leading_->began && (!changed_at || *changed_at < committed_);
   if (!settled && !mutated(Mutation::two_changes_at_once)) {
     return;
   }
+  if (admit_learner(now) || !all_are_told_the_same(now) || remove_unlisted(now)) {
+    return;
+  }
+  Configuration changed = entries().configuration();
+  for (Member& member : changed.members) {
+    member.priority = priority_of(member.address);
+  }
+  if (changed != entries().configuration()) {
+    change(std::move(changed));
+  }
+}
+
+void Voter::change(Configuration changed) {
+  append({durable_.term, entries().last_stamp(), std::move(changed)});
+}
+
+/// Else one leader would remove whom the next one adds.
+bool Voter::all_are_told_the_same(LocalTime now) const {
+  const LocalTime lately = now - 2 * options_.election;
+  return mutated(Mutation::changes_alone) ||
+         std::ranges::none_of(leading_->followers, [&](const auto& known) {
+           const auto& [id, follower] = known;
+           return is_address(follower.address()) && follower.told() != told_ &&
+                  answers_since(id, lately);
+         });
+}
+
+/// A voter that has copied the log is added. If it lost its disk, the one that it was is removed
+/// before.
+bool Voter::admit_learner(LocalTime now) {
   const Configuration& voters = entries().configuration();
   for (const auto& [id, follower] : leading_->followers) {
     const bool copied =
@@ -178,13 +222,32 @@ void Voter::admit(LocalTime now) {
       std::ranges::sort(changed.members, {}, &Member::address);
     }
     if (majority_answers_since(changed, now - 2 * options_.election)) {
-      append({durable_.term, entries().last_stamp(), std::move(changed)});
+      change(std::move(changed));
       if (removed) {
         leading_->followers.erase(*removed);
       }
-      return;
+      return true;
     }
   }
+  return false;
+}
+
+/// One that this voter was not told of, once all of whom it was told vote.
+bool Voter::remove_unlisted(LocalTime now) {
+  const Configuration& voters = entries().configuration();
+  const bool all_vote = std::ranges::all_of(
+      options_.addresses, [&](const std::string& at) { return voters.at(at) != nullptr; });
+  const auto unlisted = std::ranges::find_if(
+      voters.members, [&](const Member& member) { return !is_address(member.address); });
+  if (!all_vote || unlisted == voters.members.end()) {
+    return unlisted != voters.members.end();
+  }
+  Configuration changed = voters;
+  changed.members.erase(changed.members.begin() + (unlisted - voters.members.begin()));
+  if (majority_answers_since(changed, now - 2 * options_.election)) {
+    change(std::move(changed));
+  }
+  return true;
 }
 
 }  // namespace neliroute::quorum

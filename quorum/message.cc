@@ -42,6 +42,17 @@ bool is_sound(const Append& append, Term term) {
 
 }  // namespace
 
+// FNV-1a: those who are told of other voters make a mistake, and no attack.
+std::uint64_t print_of(const std::vector<std::string>& addresses) {
+  std::uint64_t print = 14'695'981'039'346'656'037U;
+  const auto add = [&print](unsigned char byte) { print = (print ^ byte) * 1'099'511'628'211U; };
+  for (const std::string& address : addresses) {
+    std::ranges::for_each(address, add);
+    add(0);
+  }
+  return print;
+}
+
 bool is_sound(const Message& message) {
   const auto& body = message.body;
   if (message.term > kTermMax) {

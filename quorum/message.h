@@ -17,8 +17,6 @@ namespace neliroute::quorum {
 /// A voter that knows no leader says that it is there: its vote may not count.
 struct Here {
   bool empty = false;
-  /// All voters, as it was told; sorted.
-  std::vector<std::string> addresses;
   /// Who said so to it, while it was empty.
   std::vector<VoterId> met = {};
 };
@@ -83,8 +81,13 @@ struct Message {
   std::optional<LogId> log;
   /// Its sender's.
   Term term = 0;
+  /// Which voters there are, as its sender was told: print_of() of their addresses.
+  std::uint64_t told = 0;
   std::variant<Here, Formed, AskVote, GiveVote, Append, Restart, Stored, Behind, Outdated> body;
 };
+
+/// The same of the same addresses, and of others another one.
+[[nodiscard]] std::uint64_t print_of(const std::vector<std::string>& addresses);
 
 /// Whether it makes sense by itself, whatever its sender knows.
 [[nodiscard]] bool is_sound(const Message& message);

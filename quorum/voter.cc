@@ -18,6 +18,7 @@ Voter::Voter(VoterOptions options, Durable durable, LocalTime now)
   NELIROUTE_ASSERT(is_address(options_.address), "a voter is one of the voters");
   NELIROUTE_ASSERT(options_.priorities.size() == options_.addresses.size(),
                    "each voter has a priority");
+  told_ = print_of(options_.addresses);
   patience_.begin(entries().configuration(), std::nullopt, now);
 }
 
@@ -52,12 +53,17 @@ void Voter::step(const Message& message, LocalTime now) {
   if (message.from == durable_.self || !is_sound(message)) {
     return;  // a copy of this voter's disk, or a message that went in a circle; or nonsense
   }
+  if (message.told != told_) {
+    ready_.others_told.push_back(message.from_address);
+  }
   if (const auto* here = std::get_if<Here>(&message.body)) {
     return on_here(message, *here, now);
   }
   if (is_foreign(message)) {
     if (durable_.log) {
       ready_.strangers.push_back(message.from_address);
+    } else if (message.log) {
+      say_here(message.from_address);
     }
     return;
   }
@@ -91,6 +97,12 @@ bool Voter::is_address(const std::string& address) const {
   return std::ranges::binary_search(options_.addresses, address);
 }
 
+/// One that votes may have lost its disk.
+bool Voter::may_copy(const std::string& address) const {
+  return address != options_.address &&
+         (is_address(address) || entries().configuration().at(address) != nullptr);
+}
+
 /// Of a leader. Who lost its disk answers what was sent to the voter that it was; of several at one
 /// address the newest one counts.
 Follower* Voter::follower_of(const Message& message, LocalTime now) {
@@ -98,7 +110,7 @@ Follower* Voter::follower_of(const Message& message, LocalTime now) {
   if (const auto found = followers.find(message.from); found != followers.end()) {
     return &found->second;
   }
-  if (!is_address(message.from_address) || message.from_address == options_.address) {
+  if (!may_copy(message.from_address)) {
     return nullptr;
   }
   std::erase_if(followers, [&](const auto& known) {
@@ -124,6 +136,9 @@ void Voter::dispatch(const Message& message, LocalTime now) {
       return;
     }
     Follower* follower = follower_of(message, now);
+    if (follower != nullptr) {
+      follower->is_told(message.told);
+    }
     if (follower != nullptr && stored != nullptr) {
       follower->stored(std::min(stored->end, entries().end()), stored->round);
       advance(now);
@@ -134,7 +149,7 @@ void Voter::dispatch(const Message& message, LocalTime now) {
 }
 
 Message Voter::to(std::string address, decltype(Message::body) body) const {
-  return {durable_.self, options_.address, std::move(address), durable_.log, durable_.term,
+  return {durable_.self, options_.address, std::move(address), durable_.log, durable_.term, told_,
           std::move(body)};
 }
 

@@ -32,7 +32,8 @@ enum class Role : std::uint8_t { looking, following, leading };
 
 struct VoterOptions {
   std::string address;
-  /// All voters, this one included; each is told the same.
+  /// All voters, this one included. Each is told the same; to change them, each is told anew and
+  /// started again: the leader then adds and removes voters, one at a time.
   std::vector<std::string> addresses;
   /// Of `addresses`, in their sorted order: 1 to their number.
   std::vector<int> priorities;
@@ -64,8 +65,10 @@ struct Ready {
   std::optional<Index> entries_changed;
   /// To be sent when that is on disk.
   std::vector<Message> once_stored;
-  /// Addresses of voters that have another log, or were told of other voters.
+  /// Addresses of voters that have another log.
   std::vector<std::string> strangers;
+  /// Of those that were told of other voters.
+  std::vector<std::string> others_told;
   /// Addresses of leaders that would replace what is committed: a majority lost its disks.
   std::vector<std::string> contradictions;
 };
@@ -133,6 +136,7 @@ class Voter {
   void dispatch(const Message& message, LocalTime now);
   [[nodiscard]] Follower* follower_of(const Message& message, LocalTime now);
   [[nodiscard]] bool is_address(const std::string& address) const;
+  [[nodiscard]] bool may_copy(const std::string& address) const;
   [[nodiscard]] Message to(std::string address, decltype(Message::body) body) const;
   void send_once_stored(std::string address, decltype(Message::body) body);
   void follow(Term term, const std::optional<Known>& leader, LocalTime now);
@@ -146,6 +150,7 @@ class Voter {
   [[nodiscard]] bool hears_leader(LocalTime now) const noexcept;
   // forming.cc
   void announce(LocalTime now);
+  void say_here(const std::string& address);
   void form(LocalTime now);
   void on_here(const Message& message, const Here& here, LocalTime now);
   // following.cc
@@ -158,12 +163,19 @@ class Voter {
   void lead_on(LocalTime now);
   void send_entries(Follower& follower, LocalTime now);
   void advance(LocalTime now);
+  void look_for_missing();
   void admit(LocalTime now);
   [[nodiscard]] bool answers_since(VoterId id, LocalTime time) const;
   [[nodiscard]] bool majority_answers_since(const Configuration& voters, LocalTime time) const;
   [[nodiscard]] int priority_of(const std::string& address) const;
+  void change(Configuration changed);
+  [[nodiscard]] bool admit_learner(LocalTime now);
+  [[nodiscard]] bool remove_unlisted(LocalTime now);
+  [[nodiscard]] bool all_are_told_the_same(LocalTime now) const;
 
   VoterOptions options_;
+  /// Of the addresses in these.
+  std::uint64_t told_ = 0;
   Durable durable_;
   Index committed_;
   Patience patience_;

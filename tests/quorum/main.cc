@@ -95,6 +95,7 @@ void add(std::map<std::string_view, std::uint64_t>& sum, const sim::Figures& one
   sum["voters admitted"] += one.admitted;
   sum["voters restarted"] += one.restarts;
   sum["leaders confirmed"] += one.confirmed;
+  sum["voters replaced"] += one.replaced;
 }
 
 int run(const Arguments& arguments) {

@@ -16,7 +16,8 @@ inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "vote_not_stored", "answers_before_stored", "commits_older_terms", "conflicts_kept",
     "own_disk_assumed", "learners_counted", "stamp_of_leader_alone",
     "never_steps_down", "target_never_lowered", "target_never_reset", "priority_ignored",
-    "lost_disk_votes", "forms_without_all", "two_changes_at_once", "replaces_at_once"};
+    "lost_disk_votes", "forms_without_all", "two_changes_at_once", "replaces_at_once",
+    "changes_alone"};
 
 /// From now on this clause is broken. False: there is none of this name.
 inline bool mutate(std::string_view name) {

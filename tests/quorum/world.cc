@@ -22,26 +22,31 @@ World::World(std::uint64_t seed, int voters) : chance_(seed, 1), net_(seed, 2) {
   faults = {drawn.percent(70), drawn.percent(60), drawn.percent(60), drawn.percent(70),
             drawn.percent(50), drawn.percent(50), drawn.percent(40), drawn.percent(50),
             drawn.percent(40), drawn.percent(70)};
+  const auto first = static_cast<int>(drawn.between(0, voters - 1));
   for (int i = 0; i < voters; ++i) {
     addresses_.push_back("v" + std::to_string(i));
-    priorities_.push_back(voters - i);
+    priorities_[addresses_.back()] = voters - (i + first) % voters;
   }
-  std::rotate(priorities_.begin(), priorities_.begin() + drawn.between(0, voters - 1),
-              priorities_.end());
   nodes_.resize(index(voters));
-  cut_.assign(index(voters), std::vector<LocalTime>(index(voters)));
   for (int i = 0; i < voters; ++i) {
     Node& node = nodes_[index(i)];
     node.address = addresses_[index(i)];
+    node.told = addresses_;
     node.disk = std::make_unique<Disk>(VoterId(++ids_));
     node.skew = milliseconds(faults.skew ? drawn.between(-2000, 2000) : 0);
     node.up_at = LocalTime(milliseconds(drawn.between(0, 400)));
   }
+  Random others(seed, 3);
+  faults.other_voters = voters > 1 && others.percent(40);
+  if (faults.other_voters) {
+    add_newcomer(others);
+  }
+  cut_.assign(nodes_.size(), std::vector<LocalTime>(nodes_.size()));
 }
 
 int World::node_at(const std::string& address) const {
-  const auto it = std::ranges::find(addresses_, address);
-  return static_cast<int>(it - addresses_.begin());
+  const auto it = std::ranges::find(nodes_, address, &Node::address);
+  return static_cast<int>(it - nodes_.begin());
 }
 
 void World::fail(const std::string& what) {
@@ -54,8 +59,10 @@ void World::start(int i) {
   Node& node = nodes_[index(i)];
   VoterOptions options;
   options.address = node.address;
-  options.addresses = addresses_;
-  options.priorities = priorities_;
+  options.addresses = node.told;
+  for (const std::string& address : node.told) {
+    options.priorities.push_back(priorities_.at(address));
+  }
   options.election = kElection;
   options.new_log = LogId(++ids_);
   node.voter = std::make_unique<Voter>(std::move(options), node.disk->kept(), now_);
@@ -76,6 +83,7 @@ void World::crash(int i, bool lose_disk) {
   node.up_at = kNever;
   if (lose_disk) {
     ++figures_.lost_disks;
+    lost_at_ = now_;
     const VoterId id = mutated(Mutation::lost_disk_votes) ? node.disk->kept().self
                                                           : VoterId(++ids_);
     node.shelf = std::exchange(node.disk, std::make_unique<Disk>(id));
@@ -225,75 +233,6 @@ void World::look_at_committed(const Voter& voter) {
   }
 }
 
-/// A second disk is lost only when the voter that lost the first one counts again, and nobody knows
-/// of a change that is not through: more is the loss of a majority, which no log survives. One that
-/// does not count may be lost at any time.
-bool World::may_lose_disk(int i) const {
-  const auto counts = [&](const Node& node) {
-    return newest_committed_.find(node.disk->kept().self) != nullptr;
-  };
-  const auto pending = [&](const Node& node) {
-    const EntryLog& entries = node.disk->kept().entries;
-    const auto at = entries.configured_at();
-    return at && *at >= committed() - 1 && entries.configuration() != newest_committed_;
-  };
-  const bool settled = newest_committed_.members.size() == nodes_.size() &&
-                       std::ranges::all_of(nodes_, counts) &&
-                       std::ranges::none_of(nodes_, pending);
-  return size() >= 3 && committed() > 0 && (settled || !counts(nodes_[index(i)]));
-}
-
-void World::strike() {
-  const auto someone = [&] { return static_cast<int>(chance_.between(0, size() - 1)); };
-  if (faults.crashes && chance_.between(0, 700) == 0) {
-    const int i = someone();
-    if (nodes_[index(i)].voter) {
-      crash(i);
-      nodes_[index(i)].up_at = in(chance_.between(0, 3000));
-    }
-  }
-  if (faults.lost_disks && chance_.between(0, 1500) == 0) {
-    const int i = someone();
-    if (nodes_[index(i)].voter && may_lose_disk(i)) {
-      crash(i, true);
-      nodes_[index(i)].up_at = in(chance_.between(0, 1000));
-    }
-  }
-  if (faults.returning_disks && chance_.between(0, 1000) == 0) {
-    const int i = someone();
-    Node& node = nodes_[index(i)];
-    if (node.voter && node.shelf && log_ && node.shelf->kept().log == log_ &&
-        may_lose_disk(i)) {
-      crash(i);
-      std::swap(node.disk, node.shelf);
-      ++figures_.returned_disks;
-      node.up_at = in(chance_.between(0, 1000));
-    }
-  }
-  if (faults.pauses && chance_.between(0, 900) == 0) {
-    nodes_[index(someone())].stopped_until = in(chance_.between(0, 1500));
-  }
-  if (faults.lag && chance_.between(0, 1200) == 0) {
-    nodes_[index(someone())].lags_until = in(chance_.between(100, 3000));
-  }
-  if (faults.cuts && chance_.between(0, 600) == 0) {
-    const int i = someone();
-    const bool both = chance_.percent(50);
-    const bool one = chance_.percent(30);
-    const int only = someone();
-    for (int k = 0; k < size(); ++k) {
-      if (k == i || (one && k != only)) {
-        continue;
-      }
-      const LocalTime until = in(chance_.between(0, 2500));
-      cut(i, k, until);
-      if (both) {
-        cut(k, i, until);
-      }
-    }
-  }
-}
-
 /// Records, dropping what is old, and questions whether a leader still is one.
 void World::work() {
   const auto ms = now_.time_since_epoch().count() / 1000;
@@ -390,11 +329,12 @@ void World::run_until(LocalTime time) {
 std::optional<std::string> World::run() {
   while (now_ < kEnd && !broken_) {
     step();
+    tell_others();
     if (now_ < kTroubled) {
       strike();
     } else if (!std::exchange(quiet_, true)) {
       for (Node& node : nodes_) {
-        node.up_at = std::min(node.up_at, in(10));
+        node.up_at = node.ended ? kNever : std::min(node.up_at, in(10));
         node.stopped_until = std::min(node.stopped_until, in(10));
         node.lags_until = now_;
       }
@@ -433,6 +373,10 @@ void World::tell_state() const {
       std::printf(" %s=%llu", member.address.c_str(),
                   static_cast<unsigned long long>(member.id.value()));
     }
+    std::printf("; told");
+    for (const std::string& address : node.told) {
+      std::printf(" %s", address.c_str());
+    }
     std::puts(node.voter ? "" : ", down");
   }
 }
@@ -442,10 +386,13 @@ void World::judge_end() {
     fail("no confirmed leader for " + std::to_string(leaderless_ms_) +
          " ms, 3 s after the last fault");
   }
-  if (newest_committed_.members.size() != nodes_.size()) {
-    fail("a voter that lost its disk does not count again");
+  if (newest_committed_.members.size() != addresses_.size()) {
+    fail("too few voters count, or too many");
   }
   for (const Node& node : nodes_) {
+    if (node.ends_at != kNever) {
+      continue;
+    }
     if (newest_committed_.find(node.disk->kept().self) == nullptr) {
       fail(node.address + " does not count at the end");
     }
@@ -453,6 +400,7 @@ void World::judge_end() {
       fail(node.address + " lags behind at the end");
     }
   }
+  figures_.replaced += faults.other_voters ? 1U : 0U;
 }
 
 }  // namespace neliroute::quorum::sim

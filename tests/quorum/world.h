@@ -35,6 +35,8 @@ struct Faults {
   bool returning_disks = false;
   bool lag = false;
   bool skew = false;
+  /// A voter is replaced by one at another address: all are told, each at its time.
+  bool other_voters = false;
 };
 
 struct Figures {
@@ -46,6 +48,7 @@ struct Figures {
   std::uint64_t admitted = 0;
   std::uint64_t restarts = 0;
   std::uint64_t confirmed = 0;
+  std::uint64_t replaced = 0;
 };
 
 class World {
@@ -79,6 +82,13 @@ class World {
  private:
   struct Node {
     std::string address;
+    /// Of all voters.
+    std::vector<std::string> told;
+    /// When it is told of others.
+    LocalTime told_at = kNever;
+    /// When it is stopped for good, if that is no loss of a majority.
+    LocalTime ends_at = kNever;
+    bool ended = false;
     std::unique_ptr<Disk> disk;
     /// What it lost.
     std::unique_ptr<Disk> shelf;
@@ -111,6 +121,7 @@ class World {
   void step();
   void deliver();
   void strike();
+  void tell_others();
   void work();
   void carry_out(int i);
   void finish_storing(int i);
@@ -120,13 +131,15 @@ class World {
   void judge_end();
   void tell_state() const;
   void fail(const std::string& what);
-  [[nodiscard]] bool may_lose_disk(int i) const;
+  [[nodiscard]] const Configuration* pending(const Node& node) const;
+  [[nodiscard]] bool may_lose(int i, bool ends) const;
+  void add_newcomer(Random drawn);
 
   Random chance_;
   Random net_;
   std::vector<Node> nodes_;
-  std::vector<std::string> addresses_;
-  std::vector<int> priorities_;
+  std::vector<std::string> addresses_;  ///< of all voters, as they are to be in the end
+  std::map<std::string, int> priorities_;
   std::priority_queue<Sent> network_;
   std::uint64_t sent_ = 0;
   std::vector<std::vector<LocalTime>> cut_;
@@ -136,6 +149,7 @@ class World {
   bool trace_ = false;
   int proposed_ = 0;
   int leaderless_ms_ = 0;
+  LocalTime lost_at_{};  ///< a disk
   std::vector<Question> questions_;
 
   std::map<Term, VoterId> led_;

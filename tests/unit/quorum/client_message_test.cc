@@ -24,7 +24,7 @@ std::vector<Entry> entries() {
           {4, at(11), Configuration{{{VoterId(1), "h1:7100", 1}}}}};
 }
 PeerMessage peer_message() {
-  return {1, {VoterId(7), "a", "b", LogId(9), 4, Append{5, 2, entries(), 4, 6}}};
+  return {1, {VoterId(7), "a", "b", LogId(9), 4, 8, Append{5, 2, entries(), 4, 6}}};
 }
 
 std::vector<ToVoter> to_voter() {

@@ -92,13 +92,14 @@ TEST(Forming, believes_nobody_who_said_before_its_disk_was_new_that_he_is_empty)
   EXPECT_EQ(rig.at(0).durable().log, std::nullopt) << "v1 has a log, and what is committed in it";
 }
 
-TEST(Forming, tells_of_a_voter_that_was_told_of_others) {
+TEST(Forming, begins_no_log_with_a_voter_that_was_told_of_others) {
   Rig rig(3, false);
-  Here here{true, {"v0", "v1", "v9"}};
-  Message message = rig.message(1, 0, 0, here);
-  message.log.reset();
-  rig.at(0).step(message, rig.now());
-  EXPECT_THAT(rig.carry_out(0).strangers, ElementsAre("v1"));
+  rig.tell(1, {0, 1, 5});
+  rig.run_for(10 * kElection);
+  EXPECT_EQ(rig.at(0).durable().log, std::nullopt);
+  rig.tell(1, {0, 1, 2});
+  rig.run_for(10 * kElection);
+  EXPECT_TRUE(rig.at(0).durable().log);
 }
 
 TEST(Forming, lets_who_did_not_hear_of_the_log_vote_later) {

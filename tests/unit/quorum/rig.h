@@ -27,12 +27,11 @@ class Rig {
  public:
   /// Voter 0 has the highest priority, the last the lowest. `formed`: they have a log already.
   explicit Rig(int voters, bool formed = true) {
+    nodes_.resize(static_cast<std::size_t>(voters));
     for (int i = 0; i < voters; ++i) {
-      addresses_.push_back(address_of(i));
-      priorities_.push_back(voters - i);
       configuration_.members.push_back({id_of(i), address_of(i), voters - i});
+      for (int k = 0; k < voters; ++k) node(k).told.push_back(i);
     }
-    nodes_.resize(addresses_.size());
     for (int i = 0; i < voters; ++i) {
       Durable& disk = node(i).disk;
       disk.self = id_of(i);
@@ -47,10 +46,24 @@ class Rig {
   [[nodiscard]] Voter& at(int i) { return *node(i).voter; }
   [[nodiscard]] Durable& disk(int i) { return node(i).disk; }
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
-  [[nodiscard]] bool runs(int i) { return node(i).voter != nullptr; }
+  [[nodiscard]] bool runs(int i) { return i < size() && node(i).voter != nullptr; }
   [[nodiscard]] LocalTime now() const { return now_; }
   [[nodiscard]] VoterOptions options(int i) const {
-    return {address_of(i), addresses_, priorities_, kElection, kLog};
+    VoterOptions options{address_of(i), {}, {}, kElection, kLog};
+    for (const int voter : nodes_[static_cast<std::size_t>(i)].told) {
+      options.addresses.push_back(address_of(voter));
+      options.priorities.insert(options.priorities.begin(),
+                                static_cast<int>(options.addresses.size()));
+    }
+    return options;
+  }
+  /// Starts it again, told of these voters; with an empty disk, if it is a new one.
+  void tell(int i, std::vector<int> voters) {
+    if (i == size()) {
+      nodes_.emplace_back().disk.self = id_of(i);
+    }
+    node(i).told = std::move(voters);
+    start(i);
   }
   void start(int i) { node(i).voter = std::make_unique<Voter>(options(i), node(i).disk, now_); }
   void stop(int i) { node(i).voter.reset(); }
@@ -145,13 +158,15 @@ class Rig {
   }
   /// As voter `from` would send it to voter `to`, in this term.
   [[nodiscard]] Message message(int from, int to, Term term, decltype(Message::body) body) const {
-    return {id_of(from), address_of(from), address_of(to), kLog, term, std::move(body)};
+    const std::uint64_t told = print_of(options(from).addresses);
+    return {id_of(from), address_of(from), address_of(to), kLog, term, told, std::move(body)};
   }
 
  private:
   struct Node {
     Durable disk;
     std::unique_ptr<Voter> voter;
+    std::vector<int> told;
   };
   Node& node(int i) { return nodes_[static_cast<std::size_t>(i)]; }
   void send(const std::vector<Message>& messages) {
@@ -159,8 +174,6 @@ class Rig {
     for (const Message& message : messages) network_.emplace_back(now_ + latency, message);
   }
 
-  std::vector<std::string> addresses_;
-  std::vector<int> priorities_;
   Configuration configuration_;
   std::vector<Node> nodes_;
   std::deque<std::pair<LocalTime, Message>> network_;

@@ -17,8 +17,10 @@ Configuration two_voters() {
   return {{{VoterId(1), "h1:7100", 2}, {VoterId(2), "h2:7100", 1}}};
 }
 
+constexpr std::uint64_t kTold = 8;
+
 Message message(decltype(Message::body) body) {
-  return {VoterId(7), "a", "b", LogId(9), 4, std::move(body)};
+  return {VoterId(7), "a", "b", LogId(9), 4, kTold, std::move(body)};
 }
 
 bool is_read(const Message& message) { return decode_message(encode(message)).has_value(); }
@@ -63,10 +65,10 @@ TEST(QuorumEncodingTest, aMessagesFieldsAreReadBack) {
   const auto behind = decode_message(encode(message(Behind{kNothing, 6})));
   ASSERT_TRUE(behind);
   EXPECT_EQ(std::get<Behind>(behind->body).end, kNothing);
-  const Here said{true, {"a", "b"}, {VoterId(3), VoterId(4)}};
+  const Here said{true, {VoterId(3), VoterId(4)}};
   const auto here = decode_message(encode(message(said)));
   ASSERT_TRUE(here);
-  EXPECT_EQ(std::get<Here>(here->body).addresses, said.addresses);
+  EXPECT_EQ(here->told, kTold);
   EXPECT_EQ(std::get<Here>(here->body).met, said.met);
 }
 
@@ -77,6 +79,7 @@ TEST(QuorumEncodingTest, theBytesAreThoseOfTheFormat) {
             "\1a\1b"                  // addresses
             "\1\11\0\0\0\0\0\0\0"     // log
             "\4\0\0\0\0\0\0\0"        // term
+            "\10\0\0\0\0\0\0\0"       // told
             "\4"                      // an Append
             "\5\0\0\0\0\0\0\0"        // index
             "\2\0\0\0\0\0\0\0"        // term_before
@@ -182,7 +185,7 @@ TEST(QuorumEncodingTest, impossibleMessagesAreRefused) {
       Restart{{8, 2, at(12), {{{VoterId(0), "a", 1}}}}, 1},
       Restart{{8, 2, at(12), {{{VoterId(1), "", 1}}}}, 1},
       Restart{{8, 2, at(12), {{{VoterId(1), "a", 0}}}}, 1},
-      Here{false, {""}},
+      Here{false, {VoterId(0)}},
   };
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     EXPECT_FALSE(is_read(message(bodies[i]))) << "the one at " << i;
