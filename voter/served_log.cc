@@ -190,8 +190,13 @@ void ServedLog::tell(const Ready& ready, LocalTime now) {
   for (const std::string& address : ready.strangers) {
     notices_->say_seldom(shown() + " stranger " + address, Severity::error,
                          shown() + ": " + address +
-                             " has another log, or was told of other voters. Give all the same "
-                             "addresses; if its folder is of another quorum, remove that",
+                             " has another log. If its folder is of another quorum, remove that",
+                         now);
+  }
+  for (const std::string& address : ready.others_told) {
+    notices_->say_seldom(shown() + " told " + address, Severity::warning,
+                         shown() + ": " + address +
+                             " was told of other voters; give all the same addresses",
                          now);
   }
   for (const std::string& address : ready.contradictions) {

@@ -55,6 +55,10 @@ Awaitable<error_code> shake_hands(Stream& stream, TlsContextPtr tls, millisecond
   co_return outcome.error;
 }
 
+bool is_printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char one) { return one > ' ' && one <= '~'; });
+}
+
 std::string name_of(const tcp::endpoint& endpoint) {
   const std::string address = endpoint.address().to_string();
   return (endpoint.address().is_v6() ? "[" + address + "]" : address) + ":" +
@@ -200,10 +204,11 @@ std::string VoterDoor::trouble_with(const quorum::PeerMessage& peer) const {
   if (message.to_address != options_.address) {
     return "it takes this voter for another one: give all the same addresses, each its own";
   }
-  if (message.from_address == options_.address ||
-      std::ranges::find(options_.voters, message.from_address) == options_.voters.end()) {
-    return "it says that it is another voter than there can be: give all the same addresses, "
-           "each its own";
+  if (message.from_address == options_.address) {
+    return "it says that it is this one: give all the same addresses, each its own";
+  }
+  if (!is_printable(message.from_address) || !host_and_port(message.from_address)) {
+    return "it has no address that there can be";
   }
   return {};
 }

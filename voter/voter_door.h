@@ -32,7 +32,6 @@ class VoterDoor : public std::enable_shared_from_this<VoterDoor> {
     std::string name;
     /// Of this voter, and of all.
     std::string address;
-    std::vector<std::string> voters;
     milliseconds election{0};
     milliseconds kept{0};
     ChannelOptions channel;

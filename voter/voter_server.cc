@@ -6,6 +6,7 @@
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 #include <map>
+#include <neliroute/clock.h>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -27,6 +28,9 @@ using boost::asio::ip::tcp;
 
 /// For what is being stored, at the end. A disk that hangs for longer is left to itself.
 constexpr milliseconds kStoredWithin{10'000};
+
+/// A connection to a voter that this one was not told of.
+constexpr milliseconds kStrangerKept{60'000};
 
 Result<tcp::acceptor> listen(boost::asio::io_context& io, const std::string& address) {
   boost::system::error_code error;
@@ -66,13 +70,14 @@ struct VoterServer::State {
   [[nodiscard]] Result<void> refuse_more_logs(FilePort& files, const std::string& folder) const;
   void add_log(std::uint32_t number, const std::string& folder, std::shared_ptr<FilePort> files,
                OpenedDisk opened);
-  void add_links();
+  void add_link(const std::string& voter);
   void add_door(tcp::acceptor acceptor);
   [[nodiscard]] ChannelOptions channel_options() const {
     return {std::string(quorum::kQuorumProtocol), options.key, quorum::kSaidBytesMax};
   }
   [[nodiscard]] TlsContextPtr tls_to_others();
   void send(std::uint32_t log, const quorum::Message& message);
+  void forget_strangers(LocalTime now);
   [[nodiscard]] Result<void> begin();
   void end(const Error& error);
 
@@ -88,7 +93,11 @@ struct VoterServer::State {
   std::shared_ptr<TlsIdentity> identity;
   TlsContextPtr trusted;
   std::vector<std::unique_ptr<ServedLog>> logs;
-  std::map<std::string, std::shared_ptr<PeerLink>> links;
+  struct Link {
+    std::shared_ptr<PeerLink> link;
+    LocalTime used;
+  };
+  std::map<std::string, Link> links;
   std::shared_ptr<VoterDoor> door;
   /// To be told by its thread.
   std::vector<Notice> first_notices;
@@ -187,25 +196,23 @@ void VoterServer::State::add_log(std::uint32_t number, const std::string& folder
                                              std::move(opened)));
 }
 
-void VoterServer::State::add_links() {
-  for (const std::string& voter : options.voters) {
-    if (voter == options.address) continue;
-    PeerLink::Options to;
-    to.name = options.name;
-    to.address = voter;
-    to.election = options.election;
-    to.channel = channel_options();
-    if (options.tls) to.tls = [this] { return tls_to_others(); };
-    links[voter] =
-        std::make_shared<PeerLink>(io.get_executor(), names, notices, std::move(to));
-  }
+void VoterServer::State::add_link(const std::string& voter) {
+  PeerLink::Options to;
+  to.name = options.name;
+  to.address = voter;
+  to.election = options.election;
+  to.channel = channel_options();
+  if (options.tls) to.tls = [this] { return tls_to_others(); };
+  const auto link =
+      std::make_shared<PeerLink>(io.get_executor(), names, notices, std::move(to));
+  links[voter] = {link, boot_now()};
+  link->begin();
 }
 
 void VoterServer::State::add_door(tcp::acceptor acceptor) {
   VoterDoor::Options of;
   of.name = options.name;
   of.address = options.address;
-  of.voters = options.voters;
   of.election = options.election;
   of.kept = options.kept;
   of.channel = channel_options();
@@ -222,7 +229,9 @@ Result<void> VoterServer::State::begin() {
     for (const Notice& notice : std::exchange(first_notices, {})) {
       notices->say(notice.severity, notice.text);
     }
-    for (const auto& [_, link] : links) link->begin();
+    for (const std::string& voter : options.voters) {
+      if (voter != options.address) add_link(voter);
+    }
     for (const auto& log : logs) log->begin();
     door->begin();
   });
@@ -237,16 +246,35 @@ Result<void> VoterServer::State::begin() {
 // --- Running -------------------------------------------------------------------------------------
 
 void VoterServer::State::send(std::uint32_t log, const quorum::Message& message) {
-  const auto to = links.find(message.to_address);
-  if (to == links.end() || !to->second->is_open()) return;
-  to->second->send(quorum::encode(quorum::ToVoter(quorum::PeerMessage{log, message})));
+  const LocalTime now = boot_now();
+  const std::string& to = message.to_address;
+  if (!links.contains(to)) {
+    forget_strangers(now);
+    if (links.size() >= quorum::kMembersMax) return;
+    add_link(to);
+  }
+  auto& [link, used] = links.at(to);
+  used = now;
+  if (!link->is_open()) return;
+  link->send(quorum::encode(quorum::ToVoter(quorum::PeerMessage{log, message})));
+}
+
+/// Of those that this voter was not told of some vote while the voters are being changed.
+void VoterServer::State::forget_strangers(LocalTime now) {
+  std::erase_if(links, [&](const auto& known) {
+    const auto& [address, to] = known;
+    const bool is_told = std::ranges::binary_search(options.voters, address);
+    if (is_told || now < later(to.used, kStrangerKept)) return false;
+    to.link->close();
+    return true;
+  });
 }
 
 /// What its disk has is not known any more, so it says nothing more to anybody.
 void VoterServer::State::end(const Error& error) {
   if (std::exchange(ended, true)) return;
   for (const auto& log : logs) log->close();
-  for (const auto& [_, link] : links) link->close();
+  for (const auto& [_, to] : links) to.link->close();
   door->close();
   const Error why(error.code(), error.detail() +
                                     "; this voter serves nobody any more. Look at its disk, then "
@@ -272,7 +300,6 @@ Result<std::unique_ptr<VoterServer>> VoterServer::start_on(std::shared_ptr<FileP
   auto acceptor = listen(state->io, state->options.address);
   if (!acceptor) return acceptor.error();
   if (auto opened = state->open_logs(files); !opened) return opened.error();
-  state->add_links();
   state->add_door(std::move(*acceptor));
   if (auto begun = state->begin(); !begun) return begun.error();
   return std::unique_ptr<VoterServer>(new VoterServer(std::move(state)));

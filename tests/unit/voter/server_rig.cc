@@ -85,10 +85,8 @@ ServerRig::~ServerRig() {
 VoterServerOptions ServerRig::options(int i) const {
   VoterServerOptions made;
   made.name = "main";
-  for (const auto& one : nodes_) {
-    made.voters.push_back("127.0.0.1:" + std::to_string(one->port));
-  }
-  made.address = made.voters[static_cast<std::size_t>(i)];
+  for (int one = 0; one < size(); ++one) made.voters.push_back(address(one));
+  made.address = address(i);
   made.folder = (folder_ / std::to_string(i)).string();
   made.election = milliseconds(200);
   if (change_) change_(made);

@@ -40,6 +40,9 @@ class ServerRig {
   [[nodiscard]] int size() const { return static_cast<int>(nodes_.size()); }
   [[nodiscard]] VoterServerOptions options(int i) const;
   [[nodiscard]] std::uint16_t port(int i) const { return node(i).port; }
+  [[nodiscard]] std::string address(int i) const {
+    return "127.0.0.1:" + std::to_string(port(i));
+  }
   void start(int i);
   void start_all();
   void stop(int i) { node(i).server.reset(); }

@@ -83,6 +83,40 @@ TEST(VoterServerTest, whoLostItsDiskIsAdmittedAgainAndCounts) {
   EXPECT_EQ(records.back(), "after");
 }
 
+TEST(VoterServerTest, anotherVoterTakesThePlaceOfOneWhenAllAreToldAndStartedAgain) {
+  std::set<std::string> told;
+  ServerRig rig(4, [&told](VoterServerOptions& options) {
+    const std::size_t other = told.contains(options.address) ? 2 : 3;
+    options.voters.erase(options.voters.begin() + static_cast<std::ptrdiff_t>(other));
+  });
+  for (int i = 0; i < 3; ++i) rig.start(i);
+  EXPECT_TRUE(rig.append("before"));
+  const std::vector<std::string> wanted{rig.address(0), rig.address(1), rig.address(3)};
+  const std::string said = rig.address(3) + " was told of other voters";
+  for (const int i : {3, 1, 0}) {
+    told.insert(rig.address(i));
+    rig.stop(i);
+    rig.start(i);
+    EXPECT_TRUE(ServerRig::wait([&] { return i != 3 || rig.has_notice(0, said); }));
+    EXPECT_TRUE(rig.append("meanwhile"));
+  }
+  rig.stop(2);
+  EXPECT_TRUE(ServerRig::wait([&] {
+    const auto answer = rig.ask({1, 0, std::nullopt, 64});
+    if (!answer) return false;
+    std::vector<std::string> voters;
+    for (const quorum::Entry& entry : answer->entries) {
+      const auto* changed = std::get_if<quorum::Configuration>(&entry.what);
+      if (changed == nullptr) continue;
+      voters.clear();
+      for (const quorum::Member& member : changed->members) voters.push_back(member.address);
+    }
+    return voters == wanted;
+  }));
+  rig.stop(0);
+  EXPECT_TRUE(rig.append("after"));
+}
+
 TEST(VoterServerTest, theLeadersOfLogsAreSpread) {
   std::set<int> leaders;
   // An election that a busy machine disturbed may end otherwise.

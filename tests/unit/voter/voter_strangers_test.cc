@@ -163,10 +163,10 @@ TEST(VoterStrangersTest, anotherVoterThatCannotBeIsNotHeard) {
     VoterClient peer(rig.port(0));
     EXPECT_TRUE(peer.say(quorum::Hello{"main", true, 0}));
     EXPECT_TRUE(peer.say(quorum::PeerMessage{
-        log, {quorum::VoterId(7), from, to, std::nullopt, 0, quorum::Here{true, {own}, {}}}}));
+        log, {quorum::VoterId(7), from, to, std::nullopt, 0, 0, quorum::Here{true, {}}}}));
     return peer.is_ended(milliseconds(10'000));
   };
-  EXPECT_TRUE(ends(0, "127.0.0.1:1", own)) << "it is none of the voters";
+  EXPECT_TRUE(ends(0, "127.0.0.1\n:1", own)) << "there is no such address";
   EXPECT_TRUE(ends(0, own, own)) << "it is this one";
   EXPECT_TRUE(ends(0, other, other)) << "it means another one";
   EXPECT_TRUE(ends(1, other, own)) << "there is no such log";
