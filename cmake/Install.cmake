@@ -10,7 +10,7 @@ if(NELIROUTE_INSTALL)
   set_target_properties(neliroute_api PROPERTIES EXPORT_NAME api)
   # Of these, libraries alone: their headers are private.
   foreach(room asio base net slots placement neli_core quorum voter kafka ledger_parts ledger_etcd
-      ledger_memory ledger_postgres ledgers
+      ledger_memory ledger_postgres ledger_quorum ledgers
       router metrics admin forward)
     if(TARGET neliroute_${room})
       set_target_properties(neliroute_${room} PROPERTIES EXPORT_NAME ${room})

@@ -10,6 +10,7 @@
 #ifdef NELIROUTE_WITH_POSTGRES
 #include "ledgers/postgres/postgres_address.h"
 #endif
+#include "ledgers/quorum/quorum_address.h"
 #include "ledgers/topic_name.h"
 
 namespace neliroute {
@@ -188,9 +189,22 @@ Result<LedgerAddress> on_etcd(std::string_view ledger, const KafkaConnection& ka
   return LedgerAddress{std::move(found)};
 }
 
+Result<LedgerAddress> on_quorum(std::string_view ledger, const KafkaConnection& kafka) {
+  const std::string shown = without_user(ledger);
+  if (auto fits = check_no_kafka(shown, kafka); !fits) return fits.error();
+  if (!kafka.properties.empty()) {
+    return bad(shown, "`kafka.properties` are of Kafka; leave them out");
+  }
+  auto found = quorum_connection(ledger);
+  if (!found) return bad(shown, found.error().message());
+  found->timeout = kafka.timeout;
+  return LedgerAddress{std::move(*found)};
+}
+
 const std::string& name_of(const KafkaConnection& kafka) { return kafka.topic; }
 const std::string& name_of(const EtcdConnection& etcd) { return etcd.prefix; }
 const std::string& name_of(const PostgresConnection& postgres) { return postgres.topic; }
+const std::string& name_of(const QuorumConnection& quorum) { return quorum.name; }
 const std::string& name_of(const MemoryConnection& memory) { return memory.name; }
 
 std::string text_of(const KafkaConnection& kafka) {
@@ -198,6 +212,7 @@ std::string text_of(const KafkaConnection& kafka) {
 }
 std::string text_of(const EtcdConnection& etcd) { return etcd.shown; }
 std::string text_of(const PostgresConnection& postgres) { return postgres.shown; }
+std::string text_of(const QuorumConnection& quorum) { return quorum.shown; }
 std::string text_of(const MemoryConnection& memory) { return "memory:" + memory.name; }
 
 }  // namespace
@@ -209,11 +224,15 @@ Result<LedgerAddress> ledger_address(std::string_view ledger, const KafkaConnect
   if (ledger.starts_with(kPostgres) || ledger.starts_with(kPostgresToo)) {
     return on_postgres(ledger, kafka);
   }
+  if (ledger.starts_with(kQuorumScheme) || ledger.starts_with(kQuorumTlsScheme)) {
+    return on_quorum(ledger, kafka);
+  }
   if (ledger.starts_with(kMemory)) return in_memory(ledger);
   return bad(without_user(ledger), "expected kafka://HOST:PORT,.../TOPIC, "
                                    "etcd://HOST:PORT,.../PREFIX, "
-                                   "postgres://USER@HOST/DATABASE?topic=NAME, or memory:NAME "
-                                   "within one program");
+                                   "postgres://USER@HOST/DATABASE?topic=NAME, "
+                                   "quorum://HOST:PORT,.../NAME, or memory:NAME within one "
+                                   "program");
 }
 
 const std::string& topic_of(const LedgerAddress& address) {
@@ -221,7 +240,8 @@ const std::string& topic_of(const LedgerAddress& address) {
 }
 
 bool positions_are_dense(const LedgerAddress& address) {
-  return !std::holds_alternative<EtcdConnection>(address);
+  return !std::holds_alternative<EtcdConnection>(address) &&
+         !std::holds_alternative<QuorumConnection>(address);
 }
 
 std::string describe(const LedgerAddress& address) {

@@ -5,6 +5,7 @@
 #include "ledgers/etcd/prepared_etcd.h"
 #include "ledgers/kafka/kafka_store.h"
 #include "ledgers/memory/prepared_memory.h"
+#include "ledgers/quorum/prepared_quorum.h"
 #ifdef NELIROUTE_WITH_POSTGRES
 #include "ledgers/postgres/postgres_schema.h"
 #include "ledgers/postgres/prepared_postgres.h"
@@ -44,6 +45,10 @@ Result<std::vector<LogRead>> read(const PostgresConnection&, const LedgerNeeds&,
   return Error{Errc::bad_option, kNoPostgres};
 }
 #endif
+auto prepare(const QuorumConnection& quorum, const LedgerNeeds& needs, const NoticeSink& waiting,
+             const BeforeCreation& before_creation) {
+  return prepare_quorum(quorum, needs, waiting, before_creation);
+}
 auto prepare(const MemoryConnection& memory, const LedgerNeeds& needs, const NoticeSink&,
              const BeforeCreation& before_creation) {
   return prepare_memory(memory.name, needs, before_creation);
@@ -56,6 +61,10 @@ auto read(const KafkaConnection& kafka, const LedgerNeeds& needs, std::optional<
 auto read(const EtcdConnection& etcd, const LedgerNeeds&, std::optional<BrokerTime> since,
           const RecordSink& record, const NoticeSink&) {
   return read_etcd(etcd, since, record);
+}
+auto read(const QuorumConnection& quorum, const LedgerNeeds&, std::optional<BrokerTime> since,
+          const RecordSink& record, const NoticeSink&) {
+  return read_quorum(quorum, since, record);
 }
 auto read(const MemoryConnection& memory, const LedgerNeeds&, std::optional<BrokerTime> since,
           const RecordSink& record, const NoticeSink&) {

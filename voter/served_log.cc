@@ -91,6 +91,7 @@ void ServedLog::work() {
   drop_old(now);
   carry_out(now);
   tell_leader(now);
+  tell_voters();
   arm(now);
   for (LogClient* client : clients_) client->on_change();
 }
@@ -232,15 +233,33 @@ void ServedLog::tell_leader(LocalTime now) {
                                     std::to_string(told_term_));
 }
 
+/// An operator who replaces voters, or their disks, waits for it.
+void ServedLog::tell_voters() {
+  const quorum::Voter& voter = kept_->voter;
+  const auto at = voter.entries().configured_at();
+  if (!voter.durable().log || (at && *at >= voter.committed())) return;
+  std::string voters;
+  for (const quorum::Member& member : voter.entries().configuration().members) {
+    voters += (voters.empty() ? "" : ", ") + member.address;
+  }
+  if (voter.entries().configuration().find(voter.durable().self) == nullptr) {
+    voters += "; this voter does not count";
+  }
+  if (voters == told_voters_) return;
+  told_voters_ = voters;
+  notices_->say(Severity::info, shown() + " is kept by " + voters);
+}
+
 void ServedLog::arm(LocalTime now) {
   // While it stores, only to say that this takes long.
-  constexpr milliseconds kHangs{10'000};
+  static constexpr milliseconds kHangs{10'000};
   const LocalTime at = storing_ ? later(now, kHangs) : kept_->voter.deadline();
   timer_.expires_after(std::max(at - now, microseconds{0}));
   timer_.async_wait([this, alive = alive_](const boost::system::error_code& error) {
     if (error || !*alive) return;
     if (!storing_) return work_soon();
     const LocalTime then = boot_now();
+    if (then - storing_since_ < kHangs) return;  // it expired before this began to be stored
     notices_->say_seldom(shown() + " hangs", Severity::error,
                          "storing in `" + options_.folder + "` has taken " +
                              in_ms(then - storing_since_) + " so far; look at that disk",

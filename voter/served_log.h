@@ -117,6 +117,7 @@ class ServedLog {
   void drop_old(LocalTime now);
   void tell(const quorum::Ready& ready, LocalTime now);
   void tell_leader(LocalTime now);
+  void tell_voters();
   void arm(LocalTime now);
   [[nodiscard]] std::string shown() const { return "log " + std::to_string(options_.number); }
 
@@ -141,6 +142,7 @@ class ServedLog {
   std::string told_leader_;
   quorum::Term told_term_ = 0;
   std::optional<LocalTime> leaderless_since_;
+  std::string told_voters_;
   bool over_ = false;
 };
 

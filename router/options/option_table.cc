@@ -68,8 +68,9 @@ constexpr OptionRow kRows[] = {
       .help = "Kafka's topic (default neliroute)", .first_day = true},
      [](Options& o, Text t) { return put(o.kafka.topic, parse_topic(t)); }},
     {{.field = "ledger", .flag = "--ledger", .type = "ADDRESS", .heading = "Ledger",
-      .help = "kafka://HOST:PORT,.../TOPIC, etcd://HOST:PORT,.../PREFIX or "
-              "postgres://USER@HOST/DATABASE?topic=NAME, in place of --brokers and --topic",
+      .help = "kafka://HOST:PORT,.../TOPIC, etcd://HOST:PORT,.../PREFIX, "
+              "postgres://USER@HOST/DATABASE?topic=NAME or quorum://HOST:PORT,.../NAME, in place "
+              "of --brokers and --topic",
       .first_day = true},
      [](Options& o, Text t) { return put(o.ledger, parse_text(t)); }},
     {{.field = "group", .flag = "--group", .type = "NAME", .heading = "Ledger",

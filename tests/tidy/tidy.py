@@ -97,8 +97,9 @@ MAY_INCLUDE = {
     "net": (r"(base|net)/", ANY_BUT_RDKAFKA),
     "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
     # A store is one of many: above its folder FACTORIES alone name it.
-    "ledgers": (rf"(base/|net/|neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),
-    **{room: (rf"(base/|net/|neli_core/|{LEDGERS}|{room}/)",
+    "ledgers": (rf"(base/|net/|neli_core/|{LEDGERS}|voter/)", ANY_BUT_RDKAFKA),
+    **{room: (rf"(base/|net/|neli_core/|{LEDGERS}|{room}/"
+              + (r"|quorum/)" if room == "ledgers/quorum" else ")"),
               r".*" if room == "ledgers/kafka" else ANY_BUT_RDKAFKA) for room in LEDGER_ROOMS},
     "embedded_broker": (rf"(neli_core/|{LEDGERS}|ledgers/kafka/|embedded_broker/)", r".*"),
     "router": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/)", r"(?!librdkafka/|boost/beast).*"),

@@ -3,8 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
+#include <vector>
 
 namespace neliroute {
 namespace {
@@ -133,6 +139,107 @@ TEST(LedgerAddressTest, NoSecretIsShown) {
   EXPECT_NE(why_not("etcd://@a:1/shop").find("a user before @"), std::string::npos);
 }
 
+QuorumConnection on_quorum(std::string_view ledger) {
+  const auto address = ledger_address(ledger, {});
+  EXPECT_TRUE(address) << (address ? "" : address.error().message());
+  return address ? std::get<QuorumConnection>(*address) : QuorumConnection{};
+}
+
+/// A file with a key, as a test may have it.
+class KeyFile {
+ public:
+  explicit KeyFile(const std::string& text, const char* name = "key") : path_(
+      testing::TempDir() + "neliroute-" + std::to_string(getpid()) + "-" + name) {
+    std::ofstream(path_) << text;
+    chmod(path_.c_str(), 0600);
+  }
+  ~KeyFile() { std::remove(path_.c_str()); }
+  KeyFile(const KeyFile&) = delete;
+  KeyFile& operator=(const KeyFile&) = delete;
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(LedgerAddressTest, AQuorumIsVotersAndAName) {
+  KafkaConnection rest;
+  rest.timeout = milliseconds{1234};
+  const auto address =
+      ledger_address("quorum://localhost:7002,127.0.0.9,[::1]:7001/shop?dir=/var/shop", rest);
+  ASSERT_TRUE(address) << address.error().message();
+  const auto& quorum = std::get<QuorumConnection>(*address);
+  EXPECT_EQ(quorum.voters,
+            (std::vector<std::string>{"127.0.0.9:7100", "[::1]:7001", "localhost:7002"}))
+      << "sorted, and each with its port";
+  EXPECT_EQ(quorum.name, "shop");
+  EXPECT_EQ(quorum.folder, "/var/shop");
+  EXPECT_EQ(quorum.timeout, rest.timeout);
+  EXPECT_FALSE(quorum.tls);
+  EXPECT_EQ(describe(*address), "quorum://127.0.0.9:7100,[::1]:7001,localhost:7002/shop");
+  EXPECT_EQ(topic_of(*address), "shop");
+  EXPECT_FALSE(positions_are_dense(*address)) << "leaders' own entries have positions, too";
+  EXPECT_EQ(on_quorum("quorum://a:1/s?insecure=1").voters.size(), 1U);
+}
+
+TEST(LedgerAddressTest, OfVotersThatOthersReachClientsMustProveSomething) {
+  const std::string why = why_not("quorum://localhost:1,a:1,127.0.0.1:1/s");
+  EXPECT_NE(why.find("add key-file=FILE"), std::string::npos) << why;
+  EXPECT_NE(why.find("insecure=1 does without"), std::string::npos) << why;
+  EXPECT_NE(why_not("quorums://a:1/s").find("use quorums:// with authorities="),
+            std::string::npos)
+      << "TLS alone does not say who the client is";
+  const QuorumConnection tls =
+      on_quorum("quorums://a:1/s?authorities=/ca&certificate=/crt&key=/key");
+  EXPECT_TRUE(tls.tls);
+  EXPECT_EQ(tls.authorities, "/ca");
+  EXPECT_EQ(tls.certificate, "/crt");
+  EXPECT_EQ(tls.private_key, "/key");
+  EXPECT_EQ(tls.shown, "quorums://a:1/s");
+  const KeyFile file("0123456789abcdef\n");
+  EXPECT_EQ(on_quorum("quorum://a:1/s?key-file=" + file.path()).key, "0123456789abcdef");
+  EXPECT_TRUE(on_quorum("quorums://a:1/s?key-file=" + file.path()).tls);
+}
+
+TEST(LedgerAddressTest, AKeyIsLongAndNotForEverybody) {
+  const KeyFile shorter("0123456789abcde\n", "short");
+  EXPECT_NE(why_not("quorum://a:1/s?key-file=" + shorter.path()).find("has 15 bytes; write at"),
+            std::string::npos);
+  const KeyFile open("0123456789abcdef", "open");
+  chmod(open.path().c_str(), 0644);
+  const std::string why = why_not("quorum://a:1/s?key-file=" + open.path());
+  EXPECT_NE(why.find("chmod o= " + open.path()), std::string::npos) << why;
+  EXPECT_EQ(why.find("0123456789"), std::string::npos) << why;
+  EXPECT_NE(why_not("quorum://a:1/s?key-file=/no/such/file").find("cannot be read from /no/such"),
+            std::string::npos);
+}
+
+TEST(LedgerAddressTest, WhatIsWrongInAnAddressOfAQuorumIsNamed) {
+  for (const auto& [ledger, expected] :
+       {std::pair{"quorum://", "expected voters and a name"},
+        {"quorum://a:1", "expected voters and a name"},
+        {"quorum:///s", "expected voters and a name"},
+        {"quorum://a:1,/s", "expected voters and a name"},
+        {"quorum://a:0/s", "expected voters and a name"},
+        {"quorum://a:x/s", "expected voters and a name"},
+        {"quorum://::1:1/s", "expected voters and a name"},
+        {"quorum://a b/s", "expected voters and a name"},
+        {"quorum://a:1/", "1 to 249 of"},
+        {"quorum://a:1/s/t", "\"s/t\" is no name"},
+        {"quorum://a,b/s", "it names 2 voters; name 1, 3, 5 or 7"},
+        {"quorum://a,b,c,d,e,f,g,h,i/s", "it names 9 voters"},
+        {"quorum://a,b,a:7100/s", "it names a:7100 twice"},
+        {"quorum://a/s?dir=", "expected of ?dir=FOLDER"},
+        {"quorum://a/s?nosuch=1", "expected of ?dir=FOLDER"},
+        {"quorum://a/s?insecure=0", "expected of ?dir=FOLDER"},
+        {"quorum://a/s?key=/key", "the address begins with quorums://"},
+        {"quorums://a/s?key=/key", "a certificate and a key go together"}}) {
+    const std::string why = why_not(ledger);
+    EXPECT_NE(why.find(expected), std::string::npos) << ledger << ": " << why;
+    EXPECT_EQ(why.find("`ledger` \"" + std::string(ledger)), 0U) << why;
+  }
+}
+
 TEST(LedgerAddressTest, TopicOfNamesWhatHasTheLogs) {
   EXPECT_EQ(topic_of(*ledger_address("kafka://a:1/t", {})), "t");
   EXPECT_EQ(topic_of(*ledger_address("etcd://a:1/p", {})), "p");
@@ -199,6 +306,7 @@ TEST(LedgerAddressTest, TwoPlacesAreOneTooMany) {
   rest = {};
   rest.topic = "u";
   EXPECT_NE(why_not("postgres://a/d", rest).find("`kafka.topic`"), std::string::npos);
+  EXPECT_NE(why_not("quorum://localhost/s", rest).find("`kafka.topic`"), std::string::npos);
 }
 
 }  // namespace

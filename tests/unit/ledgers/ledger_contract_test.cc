@@ -354,7 +354,8 @@ TEST_P(StoreThatTells, that_it_did_not_answer) {
 INSTANTIATE_TEST_SUITE_P(
     OnEach, StoreThatTells,
     testing::Values(StoreKind{"etcd", make_etcd_rig}, StoreKind{"postgres", make_postgres_rig},
-                    StoreKind{"polled_postgres", make_polled_postgres_rig}),
+                    StoreKind{"polled_postgres", make_polled_postgres_rig},
+                    StoreKind{"quorum", make_quorum_rig}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -363,7 +364,8 @@ INSTANTIATE_TEST_SUITE_P(
                     StoreKind{"sparse", make_sparse_memory_rig},
                     StoreKind{"kafka", make_kafka_rig}, StoreKind{"etcd", make_etcd_rig},
                     StoreKind{"postgres", make_postgres_rig},
-                    StoreKind{"polled_postgres", make_polled_postgres_rig}),
+                    StoreKind{"polled_postgres", make_polled_postgres_rig},
+                    StoreKind{"quorum", make_quorum_rig}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace

@@ -51,5 +51,7 @@ inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.nam
 [[nodiscard]] std::unique_ptr<StoreRig> make_postgres_rig();
 /// Without notifications.
 [[nodiscard]] std::unique_ptr<StoreRig> make_polled_postgres_rig();
+/// Three voters in this process.
+[[nodiscard]] std::unique_ptr<StoreRig> make_quorum_rig();
 
 }  // namespace neliroute
