@@ -1,5 +1,5 @@
-// neliroute demo: a broker, three owners, all words of a dictionary, and a kill. It only looks up
-// and shows: a Watcher finds out who owns what, as for any caller.
+// neliroute demo: a broker or voters, three owners, all words of a dictionary, and a kill. It only
+// looks up and shows: a Watcher finds out who owns what, as for any caller.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,6 +26,7 @@ namespace json = boost::json;
 
 const std::vector<std::string> kNames = {"alpha", "beta", "gamma"};
 constexpr std::size_t kVictim = 1;
+constexpr std::string_view kQuorum = "quorum";
 // How long an answer must stay the same to count as final: some renewals.
 constexpr milliseconds kRest{600};
 constexpr milliseconds kPatience{30'000};
@@ -72,11 +73,15 @@ class Demo {
       screen_.step("1  Three processes divide the slots");
       screen_.starting();
     }
-    if (auto started = cast_.start_broker(); !started) return started;
+    if (auto started = cast_.start_store(); !started) return started;
     if (auto started = cast_.start_owners(kNames); !started) return started;
     CommonOptions common;
-    common.router.kafka.brokers = cast_.brokers();
-    common.router.kafka.topic = cast_.topic();
+    if (options_.quorum) {
+      common.router.ledger = cast_.ledger();
+    } else {
+      common.router.kafka.brokers = cast_.brokers();
+      common.router.kafka.topic = cast_.topic();
+    }
     common.router.group = cast_.topic();
     common.router.slots = options_.slots;
     common.router.allow_uneven = options_.allow_uneven;
@@ -98,7 +103,9 @@ class Demo {
     }
     json::array owners;
     for (Actor& actor : cast_.owners()) owners.push_back(json::value(actor.ready));
-    say({{"step", "started"}, {"brokers", cast_.brokers()}, {"embedded", options_.embedded()},
+    say({{"step", "started"}, {options_.quorum ? "ledger" : "brokers",
+                               options_.quorum ? cast_.ledger() : cast_.brokers()},
+         {"embedded", options_.embedded()},
          {"assignment", to_string(options_.source())}, {"owners", std::move(owners)}});
     return {};
   }
@@ -325,6 +332,14 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
   line.add({.field = "kafka.brokers", .flag = "--brokers", .takes = OptionText::Takes::list,
             .type = "HOST:PORT,...", .help = "Your Kafka (default: the embedded broker)"},
            into(options.brokers));
+  // Of another address in the environment or a settings file, which serves all commands, it makes
+  // nothing.
+  line.add({.field = "ledger", .flag = "--ledger", .type = "NAME", .choices = "quorum",
+            .help = "quorum: three voters instead of the embedded broker"},
+           [&options](const std::string& text) -> Result<void> {
+             options.quorum = text == kQuorum;
+             return {};
+           });
   line.add({.field = "kafka.topic", .flag = "--topic", .type = "NAME",
             .help = "Topic and group (default neliroute; on your Kafka neliroute-demo, which is "
                     "created and kept)"},
@@ -357,23 +372,39 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
   add_json_flag(line, options.json);
 }
 
+/// On the command line.
+bool names_other_ledger(const std::vector<std::string>& given) {
+  constexpr std::string_view kFlag = "--ledger";
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string_view one = given[i];
+    if (one == kFlag && (i + 1 == given.size() || given[i + 1] != kQuorum)) return true;
+    if (one.starts_with("--ledger=") && one.substr(kFlag.size() + 1) != kQuorum) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int demo_command(const Arguments& arguments) {
   CommandLine line({"demo",
-                    "Starts a broker and three processes that divide hash slots, routes every word "
-                    "of a dictionary, kills one of the three and shows what moves, and how soon. "
-                    "Stops everything that it started.", "", ""});
-  for (const std::string& one : arguments.given) {
-    if (one != "--ledger" && !one.starts_with("--ledger=")) continue;
+                    "Starts a broker, or voters, and three processes that divide hash slots, "
+                    "routes every word of a dictionary, kills one of the three and shows what "
+                    "moves, and how soon. Stops everything that it started.", "", ""});
+  if (names_other_ledger(arguments.given)) {
     return fail(line.name(),
-                "it runs on Kafka: its own, or yours by --brokers. On an etcd or a PostgreSQL "
-                "start a few `neliroute run --ledger ADDRESS --name NAME --endpoint HOST:PORT`",
+                "it runs on Kafka: its own, or yours by --brokers; or on voters of its own by "
+                "--ledger quorum. On an etcd or a PostgreSQL start a few `neliroute run --ledger "
+                "ADDRESS --name NAME --endpoint HOST:PORT`",
                 kExitUsage);
   }
   DemoOptions options;
   add_demo_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;
+  if (options.quorum && !(options.own_store() && options.by_assigner())) {
+    return fail(line.name(),
+                "--ledger quorum is in place of --brokers, and has no group; leave --brokers, "
+                "--assignment and --variation out", kExitUsage);
+  }
   const auto even = check_even(options.slots, options.partitions.value_or(kDemoPartitions),
                                options.allow_uneven);
   if (!even) return fail(line.name(), even.error());

@@ -20,8 +20,8 @@ namespace {
 std::string help() {
   std::string text =
       "neliroute answers who owns a key: hash slots are divided among processes\n"
-      "through a Kafka topic, an etcd or a PostgreSQL database (the NELI protocol), and\n"
-      "keys are routed to the owner of their slot.\n"
+      "through a Kafka topic, an etcd, a PostgreSQL database or voters of their own\n"
+      "(the NELI protocol), and keys are routed to the owner of their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
   bool for_operators = false;
   for (const Command& command : commands()) {

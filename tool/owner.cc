@@ -305,6 +305,15 @@ Result<std::shared_ptr<LineWriter>> event_writer(const OwnerOptions& options,
   return std::shared_ptr<LineWriter>(std::move(*opened));
 }
 
+/// One of the ledger's voters, in this process; null: it is none.
+Result<std::unique_ptr<VoterServer>> own_voter(const OwnerOptions& options) {
+  if (options.voter.address.empty()) return std::unique_ptr<VoterServer>();
+  return start_voter(options.common.router, options.voter, [](const Error& error) {
+    log(Severity::error, "the voter in this process ended: " + error.message() +
+                             "; this process goes on with the other voters");
+  });
+}
+
 int exit_code(const std::string& command, LogLevel level, const Owner& owner) {
   if (!owner.failure()) {
     log(Severity::info, "left the group");
@@ -325,6 +334,8 @@ void add_owner_options(CommandLine& line, OwnerOptions& options) {
            into(options.events));
   add_http_option(line, options.http);
   add_control_options(line, options.control);
+  line.heading("Voter");
+  add_voter_options(line, options.voter);
 }
 
 int run_owner(const std::string& command, const OwnerOptions& options,
@@ -340,6 +351,8 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   if (!writer) return fail(command, "--events " + writer.error().message(), kExitUsage);
   const auto& events = *writer;
 
+  const auto voter = own_voter(options);  // gone after the router, which may have no other ledger
+  if (!voter) return fail(command, voter.error());
   asio::io_context io(1);
   auto opened = [&] {
     const Progress progress(common.connecting());

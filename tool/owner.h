@@ -16,6 +16,7 @@
 #include "tool/admin_port.h"
 #include "tool/command_line/options.h"
 #include "tool/exec/control_options.h"
+#include "tool/voter_options.h"
 
 namespace neliroute::tool {
 
@@ -28,6 +29,8 @@ struct OwnerOptions {
   /// Of the proxy before the application, for the admin port's metrics; none: there is none.
   std::optional<ForwarderCounts> proxy;
   ControlOptions control;
+  /// Without an address: it is no voter.
+  VoterSettings voter;
 };
 
 void add_owner_options(CommandLine& line, OwnerOptions& options);

@@ -81,6 +81,8 @@ PROTOCOLS = {
                      {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
     "postgres": Protocol("postgres", "15", 500, 50,
                          {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
+    "quorum": Protocol("quorum", "1", 500, 50,
+                       {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
 } if SLOW == 1 else {
     "consumer": Protocol("consumer", "4.1.1", 3000, 300,
                          {"profile": "balanced", "assignment": "group"}),
@@ -92,6 +94,8 @@ PROTOCOLS = {
                      {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
     "postgres": Protocol("postgres", "15", 3000, 300,
                          {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
+    "quorum": Protocol("quorum", "1", 3000, 300,
+                       {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
 }
 
 
@@ -211,6 +215,8 @@ class KafkaCase(unittest.TestCase):
         topic = topic or self.topic()
         # One folder a fleet: event files are appended to, and an old fleet's are not this one's.
         folder = Path(tempfile.mkdtemp(prefix=f"{topic}-", dir=self.folder))
+        if protocol().name == "quorum":  # its voters say how many logs there are
+            self.kafka.create_topic(topic, partitions, options.get("logs") or 1)
         return self.enterContext(Fleet(self.kafka, folder, topic=topic, partitions=partitions,
                                        slots=slots,
                                        **{**protocol().options, **START, **options}))

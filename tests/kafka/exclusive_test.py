@@ -14,7 +14,7 @@ TRANSITIONS = 100
 # lapsed, on a machine that let it wait, leads again when it reads on.
 MEDIAN_PLANNED_MS, WORST_PLANNED_MS = 100, 2000
 LONGEST_TAKEOVER_S = {"consumer": 3.0, "classic": 10.0, "assigner": 3.0, "etcd": 3.0,
-                      "postgres": 3.0}
+                      "postgres": 3.0, "quorum": 3.0}
 LONGEST_GAP_S = 10.0
 
 

@@ -50,18 +50,20 @@ class Outage(case.KafkaCase):
         fleet = self.fleet(mode="non_exclusive", assignment="assigner", session="1s",
                            lease=f"{LEASE_S}s")
         self.start_rested(fleet, 2)
-        since, broker = boot_now(), self.kafka.nodes[0]
+        since = boot_now()
 
         def all_say(text):
             wait_until(lambda: all(text in owner.error_tail() for owner in fleet.owners), 60,
                        lambda: f"all say {text!r}\n{fleet.describe()}")
-        broker.freeze()
+        for node in self.kafka.nodes:
+            node.freeze()
         try:
             all_say("as stale, for at most")
             silent = boot_now() + LEASE_S  # so that every log shows more than a lease of silence
             wait_until(lambda: boot_now() > silent, 60, "a lease more")
         finally:
-            broker.thaw()
+            for node in self.kafka.nodes:
+                node.thaw()
         all_say("nothing is served on as stale any more")
         found, rows, done = self.audit(fleet.topic)
         self.assertEqual([], found, done)

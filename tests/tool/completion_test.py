@@ -56,8 +56,8 @@ class Texts(unittest.TestCase):
 
     def test_help_has_options_to_look_for(self):
         self.assertEqual(headings(), {
-            "Commands": ["demo", "broker", "run", "route", "watch", "gateway", "audit", "slot",
-                         "schema", "completion", "man"],
+            "Commands": ["demo", "broker", "run", "route", "watch", "gateway", "voter", "audit",
+                         "slot", "schema", "completion", "man"],
             "Commands for operators, with an assigner": [
                 "cordon", "uncordon", "weight", "pin", "unpin", "pause-moves", "resume-moves",
                 "overrides"]})

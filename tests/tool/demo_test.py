@@ -58,6 +58,26 @@ class Demo(unittest.TestCase):
         self.assertLess(done.seconds, 60)
         self.assert_nothing_left()
 
+    def test_voters(self):
+        """Three of them are the ledger: no broker is needed."""
+        done = run_raw("demo", "--json", "--ledger", "quorum", "--keys", self.keys, limit=90,
+                       env=self.env)
+        self.assertEqual(done.code, 0, done)
+        started, routed, killed, anew = done.rows()
+        self.assertRegex(started["ledger"],
+                         r"^quorum://127\.0\.0\.1:\d+,127\.0\.0\.1:\d+,127\.0\.0\.1:\d+/neliroute$")
+        self.assertFalse(started["embedded"])
+        self.assertNotIn("brokers", started)
+        self.assertEqual([len(row["owners"]) for row in (routed, anew)], [3, 2])
+        self.assertEqual(killed["clock"], "assigner")
+        self.assertLessEqual(killed["owned_again_ms"], 20 * killed["session_ms"], killed)
+        done = run_raw("demo", "--ledger=quorum", "--keys", self.keys, limit=90, env=self.env)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("three voters", done.out)
+        for line in done.out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        self.assert_nothing_left()
+
     def test_group(self):
         """Kafka's group assigns, if one asks for it; so it does with the paper's own variation."""
         for arguments in (("--assignment", "group"),

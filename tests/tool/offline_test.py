@@ -12,7 +12,7 @@ from pathlib import Path
 from case import run_raw
 from harness import children, process
 
-COMMANDS = ("demo", "broker", "run", "gateway", "route", "watch", "audit", "slot",
+COMMANDS = ("demo", "broker", "run", "gateway", "route", "watch", "voter", "audit", "slot",
             "schema", "completion", "man")
 # Parts of the design that come later: a help that names them would promise too much.
 NOT_YET = r"\b(doctor|plan)\b"
@@ -166,9 +166,13 @@ class WrongUse(unittest.TestCase):
             self.assertNotIn("\x1b", done.err)
             self.assertIn("\\xff\\x1b[2J", done.err)
 
-    def test_the_demo_runs_on_kafka_only(self):
+    def test_the_demo_runs_on_kafka_or_on_voters(self):
         for arguments in (["--ledger", "etcd://127.0.0.1/demo"], ["--ledger=postgres:///demo"]):
-            self.refused(["demo", *arguments], "--brokers", "neliroute run --ledger")
+            self.refused(["demo", *arguments], "--brokers", "--ledger quorum",
+                         "neliroute run --ledger")
+        for arguments in (["--brokers", "127.0.0.1:9"], ["--assignment", "group"],
+                          ["--variation", "broadcast"]):
+            self.refused(["demo", "--ledger", "quorum", *arguments], "--ledger quorum")
 
     def test_files(self):
         self.refused([*RUN, "--events", "/no/such/folder/events"], "--events", "/no/such/folder")

@@ -48,6 +48,7 @@ struct Command {
 [[nodiscard]] int slot_command(const Arguments& arguments);
 [[nodiscard]] int uncordon_command(const Arguments& arguments);
 [[nodiscard]] int unpin_command(const Arguments& arguments);
+[[nodiscard]] int voter_command(const Arguments& arguments);
 [[nodiscard]] int watch_command(const Arguments& arguments);
 [[nodiscard]] int weight_command(const Arguments& arguments);
 

@@ -33,6 +33,12 @@ void add_slot_options(CommandLine& line, RouterOptions& router) {
   }
 }
 
+void add_ledger_options(CommandLine& line, RouterOptions& router) {
+  for (const OptionRow& row : router_options()) {
+    if (row.field == "ledger" || row.field == "logs") add_row(line, row, router, Part::owner);
+  }
+}
+
 void add_wait_flag(CommandLine& line, CommonOptions& options) {
   line.add({.field = "missing_topic", .flag = "--wait", .takes = OptionText::Takes::flag,
             .heading = "Timing",
@@ -46,6 +52,13 @@ void add_wait_flag(CommandLine& line, CommonOptions& options) {
 
 void add_json_flag(CommandLine& line, bool& json) {
   add_flag(line, "--json", "Print JSON, one object per line", json);
+}
+
+void add_log_level(CommandLine& line, LogLevel& level) {
+  line.add({.flag = "--log-level", .type = "LEVEL",
+            .choices = "trace debug info warning error off",
+            .help = "trace, debug, info, warning, error or off"},
+           into(level, parse_log_level));
 }
 
 void add_key_options(CommandLine& line, KeyOptions& keys) {
@@ -73,10 +86,7 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
   line.add(drain.of(part), into(options.drain_timeout, parse_duration));
   line.heading("General");
   add_json_flag(line, options.json);
-  line.add({.flag = "--log-level", .type = "LEVEL",
-            .choices = "trace debug info warning error off",
-            .help = "trace, debug, info, warning, error or off"},
-           into(options.log_level, parse_log_level));
+  add_log_level(line, options.log_level);
 }
 
 Result<void> CommonOptions::check() const {

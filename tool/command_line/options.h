@@ -45,11 +45,14 @@ struct CommonOptions {
 /// variables and flags serve every subcommand.
 void add_common_options(CommandLine& line, CommonOptions& options, Part part);
 
+/// --ledger and --logs.
+void add_ledger_options(CommandLine& line, RouterOptions& router);
 /// --slots, --hash, --hash-tags and --allow-uneven.
 void add_slot_options(CommandLine& line, RouterOptions& router);
 /// --wait
 void add_wait_flag(CommandLine& line, CommonOptions& options);
 void add_json_flag(CommandLine& line, bool& json);
+void add_log_level(CommandLine& line, LogLevel& level);
 /// --keys FILE, --base64
 void add_key_options(CommandLine& line, KeyOptions& keys);
 

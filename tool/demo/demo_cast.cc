@@ -1,5 +1,7 @@
 #include "tool/demo/demo_cast.h"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/json/parse.hpp>
 #include <chrono>
 #include <csignal>
@@ -14,13 +16,27 @@ namespace {
 constexpr milliseconds kStartBound{25'000};
 constexpr milliseconds kEndBound{4'000};
 constexpr std::uint16_t kFirstPort = 7001;
+constexpr std::size_t kVoters = 3;
+
+/// On loopback, where nobody listens now.
+std::vector<std::string> free_addresses(std::size_t count) {
+  using boost::asio::ip::tcp;
+  boost::asio::io_context io;
+  std::vector<tcp::acceptor> held;  // all of them at once, so that they differ
+  std::vector<std::string> found;
+  while (found.size() < count) {
+    held.emplace_back(io, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
+    found.push_back("127.0.0.1:" + std::to_string(held.back().local_endpoint().port()));
+  }
+  return found;
+}
 
 }  // namespace
 
 Cast::Cast(DemoOptions options, TemporaryFolder folder)
     : options_(std::move(options)), folder_(std::move(folder)), brokers_(options_.brokers) {
   // On the user's Kafka, a name of its own, so that no running group is disturbed.
-  topic_ = options_.topic.value_or(options_.embedded() ? "neliroute" : "neliroute-demo");
+  topic_ = options_.topic.value_or(options_.own_store() ? "neliroute" : "neliroute-demo");
 }
 
 Result<Cast> Cast::make(DemoOptions options) {
@@ -46,7 +62,7 @@ Result<Actor> Cast::start(const std::string& name, std::string endpoint,
   child.arguments = std::move(arguments);
   child.output = file(name, ".out");
   child.errors = file(name, ".err");
-  child.inherit_settings = !options_.embedded();
+  child.inherit_settings = !options_.own_store();
   std::string properties;
   for (const std::string& one : options_.properties) properties += one + "\n";
   if (!properties.empty()) child.environment["NELIROUTE_X"] = properties;
@@ -70,17 +86,39 @@ Result<void> Cast::await(Actor& actor) {
   }
 }
 
+Result<void> Cast::start_store() {
+  if (options_.quorum) return start_voters();
+  if (options_.embedded()) return start_broker();
+  return {};
+}
+
+Result<void> Cast::start_voters() {
+  const std::vector<std::string> voters = free_addresses(kVoters);
+  for (const std::string& voter : voters) ledger_ += (ledger_.empty() ? "quorum://" : ",") + voter;
+  ledger_ += "/" + topic_;
+  for (const std::string& voter : voters) {
+    const std::string name = "voter-" + std::to_string(store_.size() + 1);
+    auto started = start(name, voter, {"voter", "--json", "--voter", voter, "--ledger",
+                                       ledger_ + "?dir=" + folder_.path() + "/" + name});
+    if (!started) return started.error();
+    store_.push_back(std::move(*started));
+  }
+  for (Actor& voter : store_) {
+    if (auto ready = await(voter); !ready) return ready.error();
+  }
+  return {};
+}
+
 Result<void> Cast::start_broker() {
-  if (!options_.embedded()) return {};
   // With an assigner the topic needs one partition a log.
   const std::uint32_t count =
       options_.by_assigner() ? kLogsDefault : options_.partitions.value_or(kDemoPartitions);
   auto broker = start("broker", "", {"broker", "--json", "--port", "0", "--topic", topic_,
                                      "--partitions", std::to_string(count)});
   if (!broker) return broker.error();
-  broker_.push_back(std::move(*broker));
-  if (auto ready = await(broker_.front()); !ready) return ready.error();
-  brokers_ = std::string(broker_.front().ready.at("brokers").as_string());
+  store_.push_back(std::move(*broker));
+  if (auto ready = await(store_.front()); !ready) return ready.error();
+  brokers_ = std::string(store_.front().ready.at("brokers").as_string());
   return {};
 }
 
@@ -89,9 +127,14 @@ Result<void> Cast::start_owners(const std::vector<std::string>& names) {
     const std::string endpoint =
         "127.0.0.1:" + std::to_string(kFirstPort + owners_.size());
     std::vector<std::string> arguments = {
-        "run", "--json", "--name", name, "--endpoint", endpoint, "--brokers", brokers_, "--topic",
-        topic_, "--group", topic_, "--slots", std::to_string(options_.slots.value()), "--profile",
-        options_.profile, "--drain-timeout", "500ms", "--timeout", "20s"};
+        "run", "--json", "--name", name, "--endpoint", endpoint, "--group", topic_, "--slots",
+        std::to_string(options_.slots.value()), "--profile", options_.profile, "--drain-timeout",
+        "500ms", "--timeout", "20s"};
+    if (options_.quorum) {
+      arguments.insert(arguments.end(), {"--ledger", ledger_});
+    } else {
+      arguments.insert(arguments.end(), {"--brokers", brokers_, "--topic", topic_});
+    }
     arguments.insert(arguments.end(),
                      {"--assignment", std::string(to_string(options_.source()))});
     if (const auto partitions = owned_partitions()) {
@@ -115,7 +158,7 @@ void Cast::kill(std::size_t index) {
 }
 
 std::optional<Error> Cast::casualty() {
-  for (Actor& actor : broker_) {
+  for (Actor& actor : store_) {
     if (!actor.child.running()) return failed(actor, "ended by itself");
   }
   for (std::size_t i = 0; i < owners_.size(); ++i) {
@@ -125,7 +168,7 @@ std::optional<Error> Cast::casualty() {
 }
 
 void Cast::end() {
-  for (std::vector<Actor>* actors : {&owners_, &broker_}) {
+  for (std::vector<Actor>* actors : {&owners_, &store_}) {
     for (Actor& actor : *actors) actor.child.signal(SIGTERM);
     for (Actor& actor : *actors) actor.child.wait(kEndBound);
     actors->clear();  // kills those that are left

@@ -1,4 +1,4 @@
-// The actors of the demo: a broker and three owners, each a process of its own.
+// The actors of the demo: a broker or three voters, and three owners, each a process of its own.
 //
 // Threads: one.   Units: std::chrono.   Errors: names the one that failed, with the end of its log.
 #pragma once
@@ -19,8 +19,10 @@ namespace neliroute::tool {
 inline constexpr std::uint32_t kDemoPartitions = 64;
 
 struct DemoOptions {
-  /// Empty: the embedded broker.
+  /// Empty: the embedded broker, or
   std::string brokers;
+  /// three voters.
+  bool quorum = false;
   std::optional<std::string> topic;
   SlotCount slots{1024};
   std::optional<std::uint32_t> partitions;
@@ -38,7 +40,8 @@ struct DemoOptions {
   bool stay = false;
   bool json = false;
 
-  [[nodiscard]] bool embedded() const { return brokers.empty(); }
+  [[nodiscard]] bool embedded() const { return brokers.empty() && !quorum; }
+  [[nodiscard]] bool own_store() const { return brokers.empty(); }
   [[nodiscard]] Assignment source() const {
     return assignment.value_or(broadcast ? Assignment::group : Assignment::assigner);
   }
@@ -59,8 +62,8 @@ class Cast {
   [[nodiscard]] static Result<Cast> make(DemoOptions options);
   Cast(Cast&&) = default;
 
-  /// Starts the broker, if it is the embedded one, and waits until it listens.
-  [[nodiscard]] Result<void> start_broker();
+  /// Starts what stores the records, unless that is the user's, and waits until it listens.
+  [[nodiscard]] Result<void> start_store();
   /// Starts them all at once, and waits until each has found the ledger.
   [[nodiscard]] Result<void> start_owners(const std::vector<std::string>& names);
   /// Owners first, so that they can hand over; kills those that do not end in time.
@@ -73,6 +76,8 @@ class Cast {
   void kill(std::size_t index);
 
   [[nodiscard]] const std::string& brokers() const noexcept { return brokers_; }
+  /// Of the voters; empty: there are none.
+  [[nodiscard]] const std::string& ledger() const noexcept { return ledger_; }
   [[nodiscard]] const std::string& topic() const noexcept { return topic_; }
   /// How many partitions are owned, once the owners run.
   [[nodiscard]] std::uint32_t partitions() const;
@@ -83,6 +88,8 @@ class Cast {
   Cast(DemoOptions options, TemporaryFolder folder);
   [[nodiscard]] Result<Actor> start(const std::string& name, std::string endpoint,
                                     std::vector<std::string> arguments);
+  [[nodiscard]] Result<void> start_broker();
+  [[nodiscard]] Result<void> start_voters();
   [[nodiscard]] Result<void> await(Actor& actor);
   [[nodiscard]] std::string file(const std::string& name, const char* kind) const;
   [[nodiscard]] Error failed(const Actor& actor, const std::string& how) const;
@@ -91,7 +98,8 @@ class Cast {
   TemporaryFolder folder_;
   std::string brokers_;
   std::string topic_;
-  std::vector<Actor> broker_;  ///< one, or none
+  std::string ledger_;
+  std::vector<Actor> store_;  ///< a broker, voters, or nobody
   std::vector<Actor> owners_;
   std::optional<std::size_t> killed_;
 };

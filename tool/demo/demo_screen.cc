@@ -36,9 +36,11 @@ void Screen::line(std::string_view text) {
 }
 
 void Screen::title(const DemoOptions& options) {
-  const std::string right =
-      fmt::format("{} slots on {}", text_of(std::uint64_t{options.slots.value()}),
-                  options.embedded() ? "an embedded broker" : options.brokers);
+  const std::string right = fmt::format("{} slots on {}",
+                                        text_of(std::uint64_t{options.slots.value()}),
+                                        options.quorum       ? "three voters"
+                                        : options.embedded() ? "an embedded broker"
+                                                             : options.brokers);
   say("");
   say("  " + terminal_.styled(Style::bold, "neliroute demo") +
       terminal_.styled(Style::dim, fmt::format("{:>62}", right)));
@@ -54,14 +56,18 @@ void Screen::cast(Cast& cast, const DemoOptions& options) {
   const auto duration = [&](const char* name) {
     return text_of(milliseconds{ready.at(name).to_number<std::int64_t>()});
   };
-  line(fmt::format("broker  {}{}", cast.brokers(),
-                   options.embedded() ? "  embedded: librdkafka's mock cluster, in memory" : ""));
+  if (options.quorum) {
+    line(fmt::format("voters  {}", cast.ledger()));
+  } else {
+    line(fmt::format("broker  {}{}", cast.brokers(),
+                     options.embedded() ? "  embedded: librdkafka's mock cluster, in memory" : ""));
+  }
   const std::string source =
       options.by_assigner()
           ? "one of the owners assigns"
           : fmt::format("{} protocol", std::string_view(ready.at("group_protocol").as_string()));
-  line(fmt::format("topic   {}, {} partitions; {}, session {}", cast.topic(), cast.partitions(),
-                   source, duration("session_ms")));
+  line(fmt::format("{:<7} {}, {} partitions; {}, session {}", options.quorum ? "quorum" : "topic",
+                   cast.topic(), cast.partitions(), source, duration("session_ms")));
   line(fmt::format("owners  renew every {}, lease {}", duration("interval_ms"),
                    duration("lease_ms")));
   for (Actor& actor : cast.owners()) {
@@ -191,10 +197,14 @@ void Screen::stay(const Cast& cast, const DemoOptions& options) {
   std::error_code ignored;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   line(fmt::format("PATH={}:$PATH", program.parent_path().string()));
-  line(fmt::format("export NELIROUTE_BROKERS={} NELIROUTE_PROFILE={}", cast.brokers(),
-                   options.profile));
+  line(options.quorum
+           ? fmt::format("export NELIROUTE_LEDGER={}", cast.ledger())
+           : fmt::format("export NELIROUTE_BROKERS={}", cast.brokers()));
+  line(fmt::format("export NELIROUTE_PROFILE={}", options.profile));
   const KafkaConnection defaults;
-  if (cast.topic() != defaults.topic) {
+  if (cast.topic() != defaults.topic && options.quorum) {
+    line(fmt::format("export NELIROUTE_GROUP={}", cast.topic()));
+  } else if (cast.topic() != defaults.topic) {
     line(fmt::format("export NELIROUTE_TOPIC={} NELIROUTE_GROUP={}", cast.topic(), cast.topic()));
   }
   if (options.slots != SlotCount{1024}) {

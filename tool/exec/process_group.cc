@@ -31,7 +31,7 @@ static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 // --- In signal handlers, too: only system calls. ---
 
-int shown(int status) {
+int shell_code(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -43,7 +43,7 @@ bool has_ended(pid_t group) noexcept { return ::kill(-group, 0) != 0 && errno ==
 bool is_gone(pid_t group, std::optional<int>& status) noexcept {
   int ended = 0;
   for (pid_t one = 0; (one = ::waitpid(-group, &ended, WNOHANG)) > 0;) {
-    if (one == group) status = shown(ended);
+    if (one == group) status = shell_code(ended);
   }
   return has_ended(group);
 }
@@ -135,7 +135,7 @@ std::optional<int> ProcessGroup::reap() {
   std::optional<int> status;
   int ended = 0;
   for (pid_t one = 0; (one = ::waitpid(-1, &ended, WNOHANG)) > 0;) {
-    if (one == shell_) status = shown(ended);
+    if (one == shell_) status = shell_code(ended);
   }
   if (shell_ > 0 && has_ended(shell_)) forget();
   return status;

@@ -1,0 +1,99 @@
+// neliroute voter: one of the voters that are a quorum.
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <optional>
+
+#include "router/options/option_parts.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
+#include "tool/print/log.h"
+#include "tool/print/output.h"
+#include "tool/voter_options.h"
+
+namespace neliroute::tool {
+namespace {
+
+struct VoterCommandOptions {
+  RouterOptions router;  ///< of which it has few
+  VoterSettings settings;
+  LogLevel log_level = LogLevel::info;
+  bool json = false;
+};
+
+void announce(const VoterCommandOptions& options) {
+  const LedgerAddress address = ledger_address(options.router).value();
+  const std::uint32_t logs = options.router.logs.value_or(options.settings.logs);
+  const std::string& folder = std::get<QuorumConnection>(address).folder;
+  if (!options.json) {
+    say(fmt::format("neliroute voter: listens on {}, Ctrl-C ends it\n"
+                    "  quorum  {}: {} {}, kept for {}, election {}\n"
+                    "  files   {}",
+                    shown(options.settings.address), shown(describe(address)), logs,
+                    logs == 1 ? "log" : "logs", text_of(options.settings.kept),
+                    text_of(options.settings.election), shown(folder)));
+    return;
+  }
+  boost::json::object row;
+  put_text(row, "voter", options.settings.address);
+  put_text(row, "ledger", describe(address));
+  put_text(row, "folder", folder);
+  row["logs"] = logs;
+  row["kept_ms"] = options.settings.kept.count();
+  row["election_ms"] = options.settings.election.count();
+  say(row);
+}
+
+/// Until a signal, or until it cannot go on.
+int run_voter(const std::string& command, const VoterCommandOptions& options) {
+  boost::asio::io_context io(1);
+  std::optional<Error> failure;
+  auto voter = start_voter(options.router, options.settings, [&](const Error& error) {
+    boost::asio::post(io, [&failure, &io, error] {
+      failure = error;
+      io.stop();
+    });
+  });
+  if (!voter) return fail(command, voter.error());
+  announce(options);
+  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
+  io.run();
+  signals.clear();
+  end_at_once_on_signals();  // a disk that hangs may keep it
+  voter->reset();
+  return failure ? fail(command, failure->message(), kExitNo) : kExitYes;
+}
+
+}  // namespace
+
+int voter_command(const Arguments& arguments) {
+  CommandLine line({"voter",
+                    "Runs one of the voters that keep the records of a lane together, without any "
+                    "other store, until SIGTERM or Ctrl-C. Start one on each of three machines, or "
+                    "five; the ledger is there while more than half of them run.",
+                    "",
+                    "Example:\n"
+                    "  neliroute voter --voter a:7100 \\\n"
+                    "    --ledger 'quorum://a:7100,b:7100,c:7100/shop?dir=/var/lib/neliroute'"});
+  VoterCommandOptions options;
+  add_ledger_options(line, options.router);
+  add_voter_options(line, options.settings);
+  add_json_flag(line, options.json);
+  add_log_level(line, options.log_level);
+  if (const auto code = line.parse(arguments)) return *code;
+  if (options.settings.address.empty()) {
+    return fail(line.name(), "--voter is missing: say which of the voters that --ledger names this "
+                             "is, as in --voter 10.0.0.7:7100", kExitUsage);
+  }
+  start_log(options.log_level);
+  std::signal(SIGPIPE, SIG_IGN);
+  end_at_once_on_signals();  // until it has said where it listens, for which nobody may wait
+  return run_voter(line.name(), options);
+}
+
+}  // namespace neliroute::tool
