@@ -99,8 +99,9 @@ Result<void> take_query(std::string_view ledger, std::string_view query, EtcdCon
                                 : name == "key"         ? &found.key
                                                         : nullptr;
     if (target == nullptr || value.empty() || !found.tls) {
-      return bad(ledger, "expected of ?authorities=FILE, certificate=FILE and key=FILE, with "
-                         "etcds:// only");
+      return bad(ledger, "`" + std::string(name) +
+                             "` is no parameter here; expected ?authorities=FILE, "
+                             "certificate=FILE or key=FILE, with etcds:// only");
     }
     *target = value;
   }

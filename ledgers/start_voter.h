@@ -1,7 +1,7 @@
-// A voter of a quorum whose address also says where its files are.
+// Starts a voter of the quorum that an address names. The address also names the voter's folder.
 //
 // Threads: as voter/voter_server.h says.   Units: std::chrono.
-// Errors: bad_option: the address is no quorum's, or the voter is none of it; those of VoterServer.
+// Errors: bad_option: no quorum's address, or not one of its voters; those of VoterServer.
 #pragma once
 
 #include <cstdint>

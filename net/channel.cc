@@ -153,7 +153,7 @@ bool Channel::State::judge_magic() {
     return fail("the other side speaks TLS and this one does not; give both the same address, "
                 "with quorums:// for TLS");
   }
-  return fail("the other side speaks something else than neliroute's " + options.protocol);
+  return fail("the other side does not speak \"" + options.protocol + "\"");
 }
 
 bool Channel::State::judge(const std::optional<Preamble>& theirs) {

@@ -1,9 +1,9 @@
 // A connection that carries messages, each whole, between two sides that may have to prove that
 // they have the same key.
 //
-// With a key each side proves it before anything else is said, and each message carries a code that
-// only who has the key can make, for this connection and this place in it. Nothing is hidden: that
-// is what TLS is for, which may be below.
+// With a key each side first proves that it has it. Each message then carries a code that only a
+// holder of the key can make, for this connection and this position in it. Messages are not
+// encrypted, unless the stream below uses TLS.
 //
 // On the wire: each side's Preamble (net/channel_keys.h); with a key the client's proof and then
 // the server's; then frames: the message's length (four bytes, little endian), the message, and
@@ -27,10 +27,10 @@
 namespace neliroute {
 
 struct ChannelOptions {
-  /// Both sides say the same, or it does not open: what is spoken, and its version. At most
+  /// The protocol and its version, the same on both sides, or the channel does not open. At most
   /// Preamble::kProtocolBytes.
   std::string protocol;
-  /// Shared; empty: nobody has to prove anything.
+  /// Shared by both sides; empty: none is needed.
   std::string key;
   /// A longer message ends the channel, before its bytes are read.
   std::size_t message_bytes_max = std::size_t{2} << 20;

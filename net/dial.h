@@ -31,7 +31,7 @@ struct Dialed {
   std::unique_ptr<Stream> stream;
   std::string trouble;
 };
-/// `names` must not end before; a lookup that hangs ends it in time. `tls`: null for none.
+/// `names` must outlive it. `within` bounds the lookup, too. `tls`: null for none.
 [[nodiscard]] Awaitable<Dialed> dial(HostNames& names, std::string address, TlsContextPtr tls,
                                      milliseconds within);
 

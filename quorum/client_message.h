@@ -30,8 +30,8 @@ struct Hello {
   std::uint32_t log = 0;
 };
 
-/// What is committed, once a majority has answered that this voter still leads. With at most so
-/// many entries: from `index` on, or the newest ones (kNothing).
+/// Asks for what is committed; answered once a majority has confirmed that this voter still leads.
+/// The answer has at most `entries` entries: from `index` on, or the newest ones (kNothing).
 struct Ask {
   std::uint64_t number = 0;
   Index index = kNothing;
@@ -86,7 +86,7 @@ struct Answer {
   std::vector<Entry> entries;
 };
 
-/// Committed entries, or none: it says at least four times in an election timeout that it leads.
+/// Committed entries; or none, as a leader sends this at least four times in an election timeout.
 struct Entries {
   Index index = 0;
   std::vector<Entry> entries;

@@ -332,8 +332,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
   line.add({.field = "kafka.brokers", .flag = "--brokers", .takes = OptionText::Takes::list,
             .type = "HOST:PORT,...", .help = "Your Kafka (default: the embedded broker)"},
            into(options.brokers));
-  // Of another address in the environment or a settings file, which serves all commands, it makes
-  // nothing.
+  // Another address in the environment or a settings file is ignored, as these serve all commands.
   line.add({.field = "ledger", .flag = "--ledger", .type = "NAME", .choices = "quorum",
             .help = "quorum: three voters instead of the embedded broker"},
            [&options](const std::string& text) -> Result<void> {

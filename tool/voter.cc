@@ -1,4 +1,4 @@
-// neliroute voter: one of the voters that are a quorum.
+// neliroute voter: one voter of a quorum.
 #include <fmt/format.h>
 
 #include <boost/asio/io_context.hpp>
@@ -10,6 +10,7 @@
 #include "router/options/option_parts.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/log.h"
 #include "tool/print/output.h"
@@ -73,15 +74,24 @@ int run_voter(const std::string& command, const VoterCommandOptions& options) {
 
 int voter_command(const Arguments& arguments) {
   CommandLine line({"voter",
-                    "Runs one of the voters that keep the records of a lane together, without any "
-                    "other store, until SIGTERM or Ctrl-C. Start one on each of three machines, or "
-                    "five; the ledger is there while more than half of them run.",
+                    "Runs one of the voters that keep a ledger's logs on their own disks, until "
+                    "SIGTERM or Ctrl-C. Start one on each of three machines, or five; the ledger "
+                    "is there while more than half of them run.",
                     "",
                     "Example:\n"
                     "  neliroute voter --voter a:7100 \\\n"
-                    "    --ledger 'quorum://a:7100,b:7100,c:7100/shop?dir=/var/lib/neliroute'"});
+                    "    --ledger 'quorum://a:7100,b:7100,c:7100/shop?dir=/var/lib/neliroute"
+                    "&key-file=/etc/neliroute/key'"});
   VoterCommandOptions options;
-  add_ledger_options(line, options.router);
+  line.add({.field = "ledger", .flag = "--ledger", .type = "ADDRESS", .heading = "Ledger",
+            .help = "quorum://HOST:PORT,.../NAME?dir=FOLDER: all voters, this one among them, and "
+                    "where it keeps its files"},
+           into(options.router.ledger));
+  line.add({.field = "logs", .flag = "--logs", .type = "N", .heading = "Ledger",
+            .help = "How many logs it keeps; the same for all voters, for ever (default 1)"},
+           into(options.settings.logs, [](const std::string& text) {
+             return parse_number(text, 1, 1024);
+           }));
   add_voter_options(line, options.settings);
   add_json_flag(line, options.json);
   add_log_level(line, options.log_level);

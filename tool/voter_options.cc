@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "router/options/option_parts.h"
+#include "tool/admin_port.h"
 #include "tool/command_line/take.h"
 #include "tool/print/log.h"
 
@@ -27,6 +28,7 @@ Result<std::unique_ptr<VoterServer>> start_voter(const RouterOptions& router,
                                                  std::function<void(const Error&)> ended) {
   const auto address = ledger_address(router);
   if (!address) return address.error();
+  raise_file_limit();
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error of the disk
   settings.logs = router.logs.value_or(settings.logs);
   return neliroute::start_voter(*address, settings, {notice_log(), std::move(ended)});

@@ -1,4 +1,4 @@
-// What says that a process is a voter of its ledger's quorum.
+// The options that make a process a voter of its ledger's quorum.
 //
 // Threads: one; what is told while a voter runs comes from its own.   Units: std::chrono.
 // Errors: bad_option, naming the option and what to do.

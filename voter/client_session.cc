@@ -77,7 +77,7 @@ Awaitable<> ClientSession::read_all() {
     if (over_ || !bytes) co_return;
     auto message = quorum::decode_to_voter(*bytes);
     if (!message || !take(*std::move(message))) {
-      trouble_ = "it says what no client says";
+      trouble_ = "it sent an invalid message";
       co_return;
     }
   }

@@ -1,8 +1,8 @@
 // A client of one log on its channel: what it asks, follows and appends.
 //
-// What is to be said is made when it can be sent, so a client that reads slowly costs nothing but a
-// connection; one that does not read for long is dropped. Of what it may ask for, so much waits;
-// then no more is read.
+// An answer is made only when it can be sent, so a client that reads slowly costs a connection and
+// nothing else. A client that does not read for long is dropped. Requests under way are bounded: at
+// the bound no more are read.
 //
 // Threads: that of the voter.   Units: LocalTime.   Errors: end the channel.
 #pragma once

@@ -1,7 +1,7 @@
-// The connection by which a voter tells another one something; that one answers by its own.
+// The connection on which a voter sends to another one, which answers on a connection of its own.
 //
-// It is made anew for as long as the voter runs. What cannot be sent at once waits; what waits is
-// lost with the connection, and when it is too much: voters allow for that.
+// It is made again whenever it ends. What cannot be sent at once waits. All that waits is lost when
+// the connection ends, or when it becomes too much: voters allow for lost messages.
 //
 // Threads: that of the voter.   Units: bytes, std::chrono.   Errors: notices.
 #pragma once
@@ -52,7 +52,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   /// Until the connection ends.
   [[nodiscard]] Awaitable<> use_one();
   [[nodiscard]] Awaitable<> send_all(std::shared_ptr<Channel> channel);
-  /// What it is told, which is why it is refused, and that the connection ends.
+  /// Reads the only answer there is, a refusal, and notices that the connection ends.
   [[nodiscard]] Awaitable<> listen(std::shared_ptr<Channel> channel);
   void forget();
   void recover();

@@ -158,7 +158,7 @@ void ServedLog::on_stored(const Ready& ready, const Result<void>& stored) {
         shown() + " disk", Severity::warning,
         "storing in `" + options_.folder + "` took " + in_ms(took) +
             ", longer than the election timeout, " + in_ms(options_.voter.election) +
-            ": a leader loses its lead by that. Give the voter a faster disk, or all of them a "
+            ": this costs a leader its lead. Give the voter a faster disk, or all of them a "
             "longer timeout",
         now);
   }

@@ -1,10 +1,10 @@
 // One log of a voter: its state machine, its disk, and the clients that it serves.
 //
-// While the disk stores something, what comes waits; then all of it is taken at once, so one sync
-// is for many entries.
+// Input waits while the disk stores something, and is then taken all at once, so that one sync
+// serves many entries.
 //
 // Threads: that of the voter; it stores on another one, and then changes nothing.
-// Units: LocalTime, bytes.   Errors: of the disk, once; from then on it does nothing.
+// Units: LocalTime, bytes.   Errors: the disk's, once; after that it does nothing.
 // Seed: "Leader and Followers".
 #pragma once
 
@@ -69,7 +69,8 @@ class ServedLog {
 
   /// From another voter; `bytes`: its size.
   void take(quorum::Message message, std::size_t bytes);
-  /// Of a leader in this term. Its client is told where that is, unless it leads no more.
+  /// For a leader in this term, which tells `client` the record's index. Dropped if it no longer
+  /// leads.
   void propose(const std::shared_ptr<LogClient>& client, quorum::Term term, std::string record);
   /// So that what is asked now is answered soon.
   void ask_round();
@@ -80,7 +81,7 @@ class ServedLog {
   [[nodiscard]] bool leads_in(quorum::Term term) const {
     return leads() && voter().term() == term;
   }
-  /// Its disk does not hold it up: its leading is no old tale.
+  /// Its disk does not block it, so what it knows of its lead is not outdated.
   [[nodiscard]] bool is_lively(LocalTime now) const {
     return !over_ && (!storing_ || now - storing_since_ < options_.voter.election);
   }

@@ -25,9 +25,9 @@ Result<void> check_voters(const VoterServerOptions& options) {
   }
   for (const std::string& voter : voters) {
     if (!host_and_port(voter) || voter.size() > quorum::kAddressBytesMax) {
-      return bad("the voter `" + voter + "` is no HOST:PORT");
+      return bad("a voter is `" + voter + "`; expected HOST:PORT");
     }
-    if (std::ranges::count(voters, voter) != 1) return bad("`" + voter + "` is twice a voter");
+    if (std::ranges::count(voters, voter) != 1) return bad("`" + voter + "` is listed twice");
   }
   if (std::ranges::find(voters, options.address) == voters.end()) {
     return bad("`" + options.address + "` is none of the quorum's voters; expected one of them");
@@ -42,19 +42,19 @@ Result<void> check(const VoterServerOptions& options) {
   const std::string& name = options.name;
   if (name.empty() || name.size() > quorum::kAddressBytesMax || !quorum::are_words(name) ||
       name == "." || name == ".." || name.find('/') != std::string::npos) {
-    return bad("`" + name + "` names no quorum; expected a name that a folder may have");
+    return bad("`" + name + "` is not a valid quorum name; expected one that a folder may have");
   }
   if (options.folder.empty()) return bad("a voter needs a folder for its files");
   if (options.logs == 0 || options.logs > kLogsMax) {
-    return bad("the quorum has " + std::to_string(options.logs) + " logs; expected 1 to " +
+    return bad("`logs` is " + std::to_string(options.logs) + "; expected 1 to " +
                std::to_string(kLogsMax));
   }
   if (options.election < kElectionLeast || options.election > kElectionMost) {
-    return bad("the election timeout is " + std::to_string(options.election.count()) +
+    return bad("`voter.election` is " + std::to_string(options.election.count()) +
                " ms; expected " + std::to_string(kElectionLeast.count()) + " to " +
-               std::to_string(kElectionMost.count()));
+               std::to_string(kElectionMost.count()) + " ms");
   }
-  if (options.kept <= milliseconds{0}) return bad("records must be kept for some time");
+  if (options.kept <= milliseconds{0}) return bad("`voter.kept` is 0; expected a time, as in 20m");
   if (options.tls && (options.certificate.empty() || options.private_key.empty())) {
     return bad("with TLS a voter needs a certificate and its key");
   }

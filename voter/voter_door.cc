@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr const char* kSomebody = "somebody";
+constexpr const char* kUnknown = "a connection";
 
 /// One more of these, for as long as it is there.
 class Counted {
@@ -89,7 +89,7 @@ void VoterDoor::close() {
 
 void VoterDoor::complain(const char* who, const std::string& from, const std::string& of) {
   if (over_ || of.empty() || is_departure(of)) return;
-  notices_->say_seldom(who, Severity::warning, who + (" at " + from) + ": " + of, boot_now());
+  notices_->say_seldom(who, Severity::warning, who + (" from " + from) + ": " + of, boot_now());
 }
 
 Awaitable<> VoterDoor::accept_all() {
@@ -129,10 +129,10 @@ Awaitable<> VoterDoor::serve(std::unique_ptr<Stream> stream, std::string from) {
     hello = co_await hear(channel);
   }
   if (!hello) {
-    complain(kSomebody, from, channel->trouble().empty() ? "it did not say what it wants"
+    complain(kUnknown, from, channel->trouble().empty() ? "it sent no greeting"
                                               : channel->trouble());
   } else if (const std::string why = refusal(*hello); !why.empty()) {
-    complain(kSomebody, from, "refused: " + why);
+    complain(kUnknown, from, "refused: " + why);
     quorum::Refused refused;
     refused.why = why;
     const bool told = co_await channel->write(quorum::encode(quorum::ToClient(refused)), kSoon);
@@ -153,7 +153,7 @@ Awaitable<std::shared_ptr<Channel>> VoterDoor::open(std::unique_ptr<Stream> stre
     const error_code error = co_await shake_hands(*stream, tls, kSoon);
     if (error) {
       const std::string refused = stream->refusal();
-      complain(kSomebody, from, "TLS: " + (refused.empty() ? error.message() : refused));
+      complain(kUnknown, from, "TLS: " + (refused.empty() ? error.message() : refused));
       co_return nullptr;
     }
   }
@@ -161,7 +161,7 @@ Awaitable<std::shared_ptr<Channel>> VoterDoor::open(std::unique_ptr<Stream> stre
       std::make_shared<Channel>(std::move(stream), Channel::Side::server, options_.channel);
   const bool is_open = co_await channel->open(kSoon);
   if (is_open) co_return channel;
-  complain(kSomebody, from, channel->trouble());
+  complain(kUnknown, from, channel->trouble());
   co_return nullptr;
 }
 
@@ -185,7 +185,10 @@ std::string VoterDoor::refusal(const quorum::Hello& hello) const {
     return "this is a voter of the quorum `" + options_.name + "`, not of `" +
            hello.name.substr(0, 255) + "`";
   }
-  if (hello.peer) return peers_ < kPeersMax ? "" : "it has connections of all other voters";
+  if (hello.peer) return peers_ < kPeersMax
+                          ? ""
+                          : "it has " + std::to_string(kPeersMax) +
+                                " connections from voters, the most it takes";
   if (hello.log >= logs_.size()) {
     return "there are " + std::to_string(logs_.size()) + " logs, and none has the number " +
            std::to_string(hello.log);
@@ -202,13 +205,13 @@ std::string VoterDoor::trouble_with(const quorum::PeerMessage& peer) const {
            std::to_string(logs_.size()) + ": give all the same number of logs";
   }
   if (message.to_address != options_.address) {
-    return "it takes this voter for another one: give all the same addresses, each its own";
+    return "it addresses another voter: give all the same addresses, each its own";
   }
   if (message.from_address == options_.address) {
-    return "it says that it is this one: give all the same addresses, each its own";
+    return "it has this voter's address: give all the same addresses, each its own";
   }
   if (!is_printable(message.from_address) || !host_and_port(message.from_address)) {
-    return "it has no address that there can be";
+    return "its address is not valid";
   }
   return {};
 }
@@ -225,7 +228,7 @@ Awaitable<> VoterDoor::serve_peer(std::shared_ptr<Channel> channel, std::string 
     auto said = quorum::decode_to_voter(*bytes);
     auto* peer = said ? std::get_if<quorum::PeerMessage>(&*said) : nullptr;
     const std::string trouble =
-        peer == nullptr ? std::string("it says what no voter says") : trouble_with(*peer);
+        peer == nullptr ? std::string("it sent an invalid message") : trouble_with(*peer);
     if (!trouble.empty()) {
       complain("another voter", from, trouble);
       co_return;

@@ -1,7 +1,8 @@
-// Where other voters and clients come in: who they are, and which log they want.
+// Accepts connections of other voters and of clients, and reads who they are and which log they
+// want.
 //
-// Who connects and says nothing, or nothing that makes sense, is out again soon; of each kind there
-// are so many at the most.
+// A connection that sends no valid greeting in time is closed. The numbers of unknown connections,
+// of voters and of clients are bounded.
 //
 // Threads: that of the voter.   Units: std::chrono.   Errors: notices.
 #pragma once

@@ -1,4 +1,4 @@
-// What a voter tells its operator: what repeats itself, once a minute.
+// A voter's notices to its operator. A notice that repeats is sent once a minute.
 //
 // Threads: that of the voter.   Units: LocalTime.   Errors: none.
 #pragma once

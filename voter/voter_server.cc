@@ -277,7 +277,7 @@ void VoterServer::State::end(const Error& error) {
   for (const auto& [_, to] : links) to.link->close();
   door->close();
   const Error why(error.code(), error.detail() +
-                                    "; this voter serves nobody any more. Look at its disk, then "
+                                    "; this voter has stopped. Look at its disk, then "
                                     "start it again");
   notices->say(Severity::error, why.detail());
   if (handlers.ended) handlers.ended(why);

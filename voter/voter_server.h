@@ -1,9 +1,9 @@
 // A voter of a quorum: its logs, its disk, the other voters and its clients.
 //
-// Threads: any one; it runs on others of its own, so what its process does cannot stop it.
+// Threads: any one. It runs on threads of its own, so nothing else in its process can block it.
 // Units: std::chrono.
-// Errors: at start: bad_option, ledger_unfit (of its files or port). Later failures are notices;
-// one that it cannot go on after (a disk) ends it, which `ended` is told.
+// Errors: at start: bad_option, ledger_unfit (its files or port). Later failures are notices. A
+// failed disk ends the voter; then `ended` is called.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ class FilePort;
 struct VoterServerOptions {
   /// Of the quorum.
   std::string name;
-  /// HOST:PORT of all voters, sorted, and this one's, of these.
+  /// HOST:PORT of all voters, in any order; `address` is this voter's.
   std::vector<std::string> voters;
   std::string address;
   std::string folder;
-  /// Independent ones, each with a leader of its own.
+  /// The number of independent logs; each has its own leader.
   std::uint32_t logs = 1;
   milliseconds election{300};
   milliseconds kept{1'200'000};
@@ -36,14 +36,14 @@ struct VoterServerOptions {
   std::string authorities;
   std::string certificate;
   std::string private_key;
-  /// More are refused.
+  /// Further clients are refused.
   std::size_t clients_max = 1024;
 };
 
 class VoterServer {
  public:
   struct Handlers {
-    /// On a thread of the voter's.
+    /// Both are called on a thread of the voter's.
     std::function<void(const Notice&)> notice;
     std::function<void(const Error&)> ended;
   };

@@ -8,8 +8,9 @@
     bench/failover/matrix.py --cells large        60 processes; 65,536 partitions
     bench/failover/matrix.py --cells planned      leaves, joins and rolling restarts of a group and
                                                   where a member assigns, beside what claims take
-    bench/failover/matrix.py --cells ledgers      a member assigns on Kafka, an etcd, a PostgreSQL:
-                                                  one server each, with its own settings
+    bench/failover/matrix.py --cells ledgers      a member assigns on Kafka, an etcd, a PostgreSQL
+                                                  (one server each, with its own settings), and on
+                                                  three voters
     bench/failover/matrix.py --cells quick        one of each event in both modes, for a look
 
 Heartbeat = session/10, interval = session/5. Where a member assigns, the broker has no setting of
@@ -40,13 +41,11 @@ from idle_assigner import WAYS, IdleAssigner  # noqa: E402
 from harness import deps  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import tool_path  # noqa: E402
-from harness.stores.etcd_cluster import EtcdCluster  # noqa: E402
-from harness.stores.postgres_cluster import PostgresCluster  # noqa: E402
+from harness.stores.by_name import STORES  # noqa: E402
 
 NETWORK = "10.78"
 HUB = f"{NETWORK}.0.1"
 VERSIONS = {"consumer": "4.1.1", "classic": "3.9.1", "assigner": "4.1.1", "assigner-3.9": "3.9.1"}
-STORES = {"etcd": EtcdCluster, "postgres": PostgresCluster}  # in place of Kafka
 MODES = ("non_exclusive", "exclusive")
 SESSIONS = [("consumer", ms) for ms in (300, 500, 1000, 3000)] + [("classic", 3000)]
 HARD = [("consumer", 500), ("classic", 3000)]  # where everything is done

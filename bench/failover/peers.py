@@ -28,8 +28,7 @@ from group import Group  # noqa: E402
 from harness import deps  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import tool_path  # noqa: E402
-from harness.stores.etcd_cluster import EtcdCluster  # noqa: E402
-from harness.stores.postgres_cluster import PostgresCluster  # noqa: E402
+from harness.stores import by_name  # noqa: E402
 
 # processes, roles. What we hold as 1 role is one partition: with 8 of them everybody has some.
 SHAPES = ((3, 1), (3, 256), (6, 256))
@@ -38,7 +37,7 @@ SLOTS = 4096
 OURS = "neliroute"
 ASSIGNED = "assigner"  # ours, where a member assigns and the broker is a stock one
 # The same, on one server of these with its own settings.
-STORES = {"on etcd": EtcdCluster, "on postgres": PostgresCluster}
+STORES = {f"on {name}": store for name, store in by_name.STORES.items()}
 MINE = (OURS, ASSIGNED, *STORES)
 MODE = "exclusive"  # as elections promise it
 # The session at which we are set beside etcd, which has no choice of its own.
@@ -52,7 +51,8 @@ neliroute: a heartbeat every tenth of a session, so Kafka expels the dead one 0.
 after the kill; then one round through the log.
 assigner: neliroute on a broker without settings of ours; a member says every fifth of a session
 that it lives, so another takes it for dead 0.8 to 1 x session after the kill; then three rounds.
-on etcd, on postgres: the same, where an etcd or a PostgreSQL with its own settings keeps the log.
+on etcd, on postgres, on quorum: the same, where an etcd or a PostgreSQL with its own settings, or
+three voters, keep the log.
 ZooKeeper: a client that is idle pings every third of its session (half of a read timeout of 2/3),
 so the session ends 0.67 to 1 x session after the kill, rounded up to the next tick ({tick} ms).
 etcd: leases are whole seconds and last at least 3/2 x election timeout, rounded up: 2 s at its

@@ -102,8 +102,9 @@ struct RouterOptions {
   KafkaConnection kafka;
   /// In place of kafka.brokers and kafka.topic: `kafka://HOST:PORT,.../TOPIC`,
   /// `etcd://[USER@]HOST:PORT,.../PREFIX`, or any URI of libpq, as in
-  /// `postgres://USER@HOST/DATABASE?topic=NAME`; or `memory:NAME`, which all Routers and Watchers
-  /// of one program share, for tests without a broker.
+  /// `postgres://USER@HOST/DATABASE?topic=NAME`; `quorum://HOST:PORT,.../NAME`, voters that keep
+  /// the logs themselves; or `memory:NAME`, which all Routers and Watchers of one program share,
+  /// for tests without a broker.
   std::string ledger;
   /// Names the processes that divide the slots. With Assignment::group the Kafka group is `group`
   /// in lane 0, else `group`.lane-N.

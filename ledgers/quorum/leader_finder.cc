@@ -157,10 +157,10 @@ Awaitable<std::string> LeaderFinder::say_hello(LocalTime due) {
   overdue_.cancel();
   if (!text) co_return in_time ? why("it ended the connection") : "it says nothing";
   const auto answer = quorum::decode_to_client(*text);
-  if (!answer) co_return "it says what no voter says";
+  if (!answer) co_return "it sent an invalid message";
   if (const auto* refused = std::get_if<quorum::Refused>(&*answer)) co_return refused->why;
   const auto* welcome = std::get_if<quorum::Welcome>(&*answer);
-  if (welcome == nullptr) co_return "it says what no voter says at first";
+  if (welcome == nullptr) co_return "it sent an invalid greeting";
   welcome_ = *welcome;
   co_return "";
 }

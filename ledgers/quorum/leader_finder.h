@@ -30,15 +30,15 @@ class LeaderFinder {
   /// which took the place of another since this process was told of them. Null: none leads. One at
   /// a time.
   [[nodiscard]] Awaitable<std::shared_ptr<Channel>> find();
-  /// What it said that was found last, or that was asked last.
+  /// The welcome of the leader that was found last, or else of the voter that was asked last.
   [[nodiscard]] const quorum::Welcome& welcome() const noexcept { return welcome_; }
   /// Which one was found last.
   [[nodiscard]] const std::string& leader() const noexcept { return leader_; }
-  /// It is silent: in the next round all others are asked before it, whatever they say.
+  /// The leader is silent: the next round asks all others first, even if they name it.
   void leave(const std::string& why);
-  /// Of each voter that was asked in vain in the last round.
+  /// For each voter that was asked in vain in the last round, the reason.
   [[nodiscard]] std::string troubles() const;
-  /// What is awaited ends within its time, and mostly at once.
+  /// What is awaited ends within its time, usually at once.
   void close();
 
  private:

@@ -55,7 +55,8 @@ std::optional<std::string> voter_in(std::string_view text) {
 
 bool is_loopback(const std::string& voter) {
   const std::string host = host_and_port(voter).value_or(HostAndPort{}).host;
-  return host == "localhost" || host.starts_with("127.") || host == "::1";
+  const bool is_number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || (is_number && host.starts_with("127.")) || host == "::1";
 }
 
 /// The file's text, without the end of its line.
@@ -76,7 +77,7 @@ Result<std::string> key_in(const std::string& file) {
   if (key.size() < kKeyBytesLeast) {
     return unfit_address("the key in " + file + " has " + std::to_string(key.size()) +
                          " bytes; write at least " + std::to_string(kKeyBytesLeast) +
-                         ", as `openssl rand -hex 32` prints them");
+                         ", as `openssl rand -base64 32` prints them");
   }
   return key;
 }
@@ -109,8 +110,10 @@ Result<QuorumQuery> take_quorum_query(std::string_view query, QuorumConnection& 
                            "address begins with quorums://");
     }
     if (target == nullptr || value.empty() || (target == &insecure && value != "1")) {
-      return unfit_address("expected of ?dir=FOLDER, key-file=FILE and insecure=1, and with "
-                           "quorums:// authorities=FILE, certificate=FILE and key=FILE");
+      return unfit_address("`" + std::string(one) +
+                           "` is no parameter here; expected ?dir=FOLDER, key-file=FILE or "
+                           "insecure=1, or with quorums:// authorities=FILE, certificate=FILE or "
+                           "key=FILE");
     }
     *target = value;
   }
@@ -174,7 +177,7 @@ Result<QuorumConnection> quorum_connection(std::string_view ledger) {
   return unfit_address(
       "whoever reaches these voters could write to the logs; add key-file=FILE with a secret that "
       "they all share, or use quorums:// with authorities=, certificate= and key=; insecure=1 "
-      "does without");
+      "allows that");
 }
 
 }  // namespace neliroute

@@ -1,7 +1,6 @@
-// A ledger on a quorum of voters (quorum/), which any process may be one of.
+// A ledger that voters keep (voter/). Any process may be one of them.
 //
-// Positions are indices of the quorum's log, where not every one has a record; stamps are the
-// leader's.
+// Positions are indices of the quorum's log, of which some have no record. Stamps are the leader's.
 //
 // Threads: the strand.   Units: std::chrono.   Errors: those of the port.
 #pragma once

@@ -1,4 +1,4 @@
-// A channel to the leader of a log, whichever voter that is: it is looked for again and again.
+// A channel to the leader of a log. When it ends, the leader is looked for again.
 //
 // Threads: the strand.   Units: indices, std::chrono.
 // Errors: told by what is not answered; that nobody leads is reported.
@@ -54,9 +54,9 @@ class QuorumLink : public std::enable_shared_from_this<QuorumLink> {
   void trust();
   [[nodiscard]] bool is_trusted() const noexcept { return session_ && session_->trusted; }
   [[nodiscard]] bool is_followed() const noexcept { return session_ && session_->followed; }
-  /// This channel is of no use any more, and the voter is well.
+  /// Ends this channel; nothing is wrong with the voter.
   void drop();
-  /// The voter is silent; what for.
+  /// Ends this channel because the voter is silent, and why.
   void leave(const std::string& why);
 
   [[nodiscard]] QuorumVoters& voters() noexcept { return *voters_; }

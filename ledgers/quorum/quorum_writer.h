@@ -1,7 +1,8 @@
 // Appends records, by the links of the reader: only to the logs that are read.
 //
-// What was not answered when a leader changes is sent to the next one, in its order: it may be
-// stored twice. What is not answered in time has failed, and may be stored all the same.
+// When the leader changes, unanswered records are sent to the next one in the same order, so a
+// record may be stored twice. A record that is not answered in time has failed, but may still be
+// stored.
 //
 // Threads: the strand.   Units: std::chrono.   Errors: told by what it was given.
 #pragma once
@@ -25,7 +26,7 @@ namespace neliroute {
 
 class QuorumWriter final : public LedgerWriter, public std::enable_shared_from_this<QuorumWriter> {
  public:
-  /// Not before the reader, which opens the links.
+  /// Start the reader first: it opens the links.
   QuorumWriter(const boost::asio::any_io_executor& strand, const QuorumLinks& links,
                milliseconds lease);
 

@@ -15,7 +15,7 @@ constexpr std::array kCommands = {
     Command{"watch", "Shows who owns what, and every change", watch_command},
     Command{"gateway", "Sends each HTTP request to the process that owns its key",
             gateway_command},
-    Command{"voter", "Runs one of the voters that are a ledger together", voter_command},
+    Command{"voter", "Runs one of the voters that keep a ledger's logs", voter_command},
     Command{"audit", "Checks a ledger's records against the protocol's rules",
             audit_command},
     Command{"slot", "Prints the slots of keys, offline", slot_command},

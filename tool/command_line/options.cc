@@ -33,12 +33,6 @@ void add_slot_options(CommandLine& line, RouterOptions& router) {
   }
 }
 
-void add_ledger_options(CommandLine& line, RouterOptions& router) {
-  for (const OptionRow& row : router_options()) {
-    if (row.field == "ledger" || row.field == "logs") add_row(line, row, router, Part::owner);
-  }
-}
-
 void add_wait_flag(CommandLine& line, CommonOptions& options) {
   line.add({.field = "missing_topic", .flag = "--wait", .takes = OptionText::Takes::flag,
             .heading = "Timing",

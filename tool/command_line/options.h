@@ -45,8 +45,6 @@ struct CommonOptions {
 /// variables and flags serve every subcommand.
 void add_common_options(CommandLine& line, CommonOptions& options, Part part);
 
-/// --ledger and --logs.
-void add_ledger_options(CommandLine& line, RouterOptions& router);
 /// --slots, --hash, --hash-tags and --allow-uneven.
 void add_slot_options(CommandLine& line, RouterOptions& router);
 /// --wait

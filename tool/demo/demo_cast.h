@@ -19,9 +19,9 @@ namespace neliroute::tool {
 inline constexpr std::uint32_t kDemoPartitions = 64;
 
 struct DemoOptions {
-  /// Empty: the embedded broker, or
+  /// Empty: the demo's own store.
   std::string brokers;
-  /// three voters.
+  /// The demo's own store is three voters, not the embedded broker.
   bool quorum = false;
   std::optional<std::string> topic;
   SlotCount slots{1024};
@@ -62,7 +62,7 @@ class Cast {
   [[nodiscard]] static Result<Cast> make(DemoOptions options);
   Cast(Cast&&) = default;
 
-  /// Starts what stores the records, unless that is the user's, and waits until it listens.
+  /// Starts the demo's own store, if it uses one, and waits until it listens.
   [[nodiscard]] Result<void> start_store();
   /// Starts them all at once, and waits until each has found the ledger.
   [[nodiscard]] Result<void> start_owners(const std::vector<std::string>& names);

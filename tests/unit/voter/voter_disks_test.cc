@@ -23,7 +23,7 @@ TEST(VoterDisksTest, aVoterWhoseDiskFailsEndsAndTheOthersGoOn) {
   EXPECT_TRUE(rig.append("c"));
   EXPECT_TRUE(ServerRig::wait([&] { return rig.ended(broken) > 0; }));
   EXPECT_EQ(rig.ended(broken), 1) << "it is told once";
-  EXPECT_TRUE(rig.has_notice(broken, "serves nobody any more"));
+  EXPECT_TRUE(rig.has_notice(broken, "this voter has stopped"));
   EXPECT_FALSE(VoterClient(rig.port(broken)).is_connected());
   // What its leader had stored when it ended, but did not acknowledge, was appended again.
   auto records = rig.records();

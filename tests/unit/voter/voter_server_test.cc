@@ -205,8 +205,8 @@ TEST(VoterServerTest, whatCannotBeStartedSaysWhy) {
                 o.folder = rig.options(0).folder;
               }),
               HasSubstr("is used by another process"));
-  EXPECT_THAT(refusal([](auto& o) { o.name = "a/b"; }), HasSubstr("names no quorum"));
-  EXPECT_THAT(refusal([](auto& o) { o.name = "a\nb"; }), HasSubstr("names no quorum"));
+  EXPECT_THAT(refusal([](auto& o) { o.name = "a/b"; }), HasSubstr("is not a valid quorum name"));
+  EXPECT_THAT(refusal([](auto& o) { o.name = "a\nb"; }), HasSubstr("is not a valid quorum name"));
   EXPECT_THAT(refusal([](auto& o) { o.address = "x:1"; }), HasSubstr("none of the quorum's"));
   EXPECT_THAT(refusal([](auto& o) { o.voters.push_back("x"); }), HasSubstr("no HOST:PORT"));
   EXPECT_THAT(refusal([](auto& o) { o.voters.push_back(o.address); }), HasSubstr("twice"));
