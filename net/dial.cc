@@ -59,11 +59,10 @@ std::string text_of(const error_code& error) {
   return error == boost::beast::error::timeout ? "no answer in time" : error.message();
 }
 
-Awaitable<error_code> connect(Stream& stream, const std::vector<asio::ip::tcp::endpoint>& to) {
+Awaitable<error_code> connect(Stream& stream, asio::ip::tcp::endpoint to) {
   const Outcome outcome = co_await await_moved([&](Stream::Moved then) {
-    stream.tcp().async_connect(to, [then = std::move(then)](const error_code& error, const auto&) {
-      then(error, 0);
-    });
+    stream.tcp().async_connect(
+        to, [then = std::move(then)](const error_code& error) { then(error, 0); });
   });
   co_return outcome.error;
 }
@@ -115,16 +114,23 @@ Awaitable<Dialed> dial(HostNames& names, std::string address, TlsContextPtr tls,
     dialed.trouble = "its name: " + text_of(found.error);
     co_return dialed;
   }
-  std::vector<asio::ip::tcp::endpoint> endpoints;
-  for (const auto& one : found.addresses) endpoints.emplace_back(one, to->port);
-  auto stream = std::make_unique<Stream>(executor);
-  stream->tcp().expires_at(end);
-  const error_code error = co_await connect(*stream, endpoints);
+  std::unique_ptr<Stream> stream;
+  error_code error;
+  auto left = static_cast<int>(found.addresses.size());
+  for (const auto& one : found.addresses) {
+    // One that does not answer leaves time for the next one.
+    const auto share = std::chrono::duration_cast<milliseconds>(end - Clock::now()) / left--;
+    stream = std::make_unique<Stream>(executor);
+    stream->tcp().expires_after(std::max(share, milliseconds{1}));
+    error = co_await connect(*stream, asio::ip::tcp::endpoint(one, to->port));
+    if (!error) break;
+  }
   if (error) {
     names.doubt(to->host);
     dialed.trouble = text_of(error);
     co_return dialed;
   }
+  stream->tcp().expires_at(end);
   if (tls) {
     dialed.trouble = co_await shake_hands(*stream, to->host, tls);
     if (!dialed.trouble.empty()) co_return dialed;

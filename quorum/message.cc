@@ -5,9 +5,9 @@
 namespace neliroute::quorum {
 namespace {
 
-/// No log gets so long, and no term so high; nothing that is computed of them overflows.
-constexpr Index kIndexMax = Index{1} << 62;
-constexpr Term kTermMax = Term{1} << 62;
+/// No log gets so long, and no term so high; what comes after them can still be written.
+constexpr Index kIndexMax = Index{1} << 52;
+constexpr Term kTermMax = Term{1} << 52;
 
 bool is_index(Index index) { return index >= 0 && index <= kIndexMax; }
 

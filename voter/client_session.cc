@@ -135,9 +135,13 @@ bool ClientSession::has_appended() const {
 }
 
 bool ClientSession::has_news() const {
-  return !log_.leads_in(term_) || has_appended() ||
-         (next_ && *next_ < log_.voter().committed()) ||
-         (!asked_.empty() && log_.voter().confirmed_since(asked_.front().at));
+  return !log_.leads_in(term_) || has_appended() || has_entries() || has_answer();
+}
+
+bool ClientSession::has_entries() const { return next_ && *next_ < log_.voter().committed(); }
+
+bool ClientSession::has_answer() const {
+  return !asked_.empty() && log_.voter().confirmed_since(asked_.front().at);
 }
 
 std::optional<ToClient> ClientSession::next(LocalTime now) {
@@ -146,7 +150,9 @@ std::optional<ToClient> ClientSession::next(LocalTime now) {
     resigned_ = true;
     return quorum::Resigned{};
   }
-  if (has_appended()) {
+  const bool others_first = std::exchange(told_appended_, false) && (has_answer() || has_entries());
+  if (has_appended() && !others_first) {
+    told_appended_ = true;
     const Appending appended = appending_.front();
     appending_.pop_front();
     --proposed_;

@@ -55,6 +55,8 @@ class ClientSession final : public LogClient, public std::enable_shared_from_thi
 
   [[nodiscard]] bool is_full() const;
   [[nodiscard]] bool has_appended() const;
+  [[nodiscard]] bool has_entries() const;
+  [[nodiscard]] bool has_answer() const;
   [[nodiscard]] bool has_news() const;
   /// False: it makes no sense.
   [[nodiscard]] bool take(quorum::ToVoter message);
@@ -82,6 +84,8 @@ class ClientSession final : public LogClient, public std::enable_shared_from_thi
   LocalTime said_ = kLongAgo;
   bool reading_waits_ = false;
   bool writing_waits_ = false;
+  /// The last thing that it was told: then others come first.
+  bool told_appended_ = false;
   bool resigned_ = false;
   bool over_ = false;
   std::string trouble_;

@@ -39,15 +39,21 @@ void PeerLink::close() {
 
 void PeerLink::send(std::string message) {
   if (over_ || !channel_) return;
-  if (waiting_bytes_ + message.size() > kWaitingBytesMax) return forget();
-  waiting_bytes_ += message.size();
-  waiting_.push_back(std::move(message));
+  Waiting& waiting = message.size() <= kShort ? short_ : long_;
+  if (waiting.bytes + message.size() > kWaitingBytesMax) waiting = {};
+  waiting.bytes += message.size();
+  waiting.messages.push_back(std::move(message));
   timer_.cancel();
 }
 
-void PeerLink::forget() {
-  waiting_.clear();
-  waiting_bytes_ = 0;
+void PeerLink::forget() { short_ = long_ = {}; }
+
+std::string PeerLink::next() {
+  Waiting& waiting = short_.messages.empty() ? long_ : short_;
+  std::string message = std::move(waiting.messages.front());
+  waiting.messages.pop_front();
+  waiting.bytes -= message.size();
+  return message;
 }
 
 Awaitable<> PeerLink::run() {
@@ -90,14 +96,11 @@ Awaitable<> PeerLink::use_one() {
 
 Awaitable<> PeerLink::send_all(std::shared_ptr<Channel> channel) {
   while (!over_ && channel_ == channel) {
-    if (waiting_.empty()) {
+    if (short_.messages.empty() && long_.messages.empty()) {
       co_await pause(timer_, std::chrono::hours(1));
       continue;
     }
-    std::string message = std::move(waiting_.front());
-    waiting_.pop_front();
-    waiting_bytes_ -= message.size();
-    const bool told = co_await channel->write(std::move(message), patience_);
+    const bool told = co_await channel->write(next(), patience_);
     if (!told) {
       fail(channel->trouble());
       co_return;

@@ -46,12 +46,15 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   void send(std::string message);
 
  private:
+  /// Of entries. What is short goes first, or they would delay whether there is a leader.
   static constexpr std::size_t kWaitingBytesMax = std::size_t{8} << 20;
+  static constexpr std::size_t kShort = 4'096;
 
   [[nodiscard]] Awaitable<> run();
   /// Until the connection ends.
   [[nodiscard]] Awaitable<> use_one();
   [[nodiscard]] Awaitable<> send_all(std::shared_ptr<Channel> channel);
+  [[nodiscard]] std::string next();
   /// Reads the only answer there is, a refusal, and notices that the connection ends.
   [[nodiscard]] Awaitable<> listen(std::shared_ptr<Channel> channel);
   void forget();
@@ -66,8 +69,12 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   boost::asio::steady_timer timer_;
   /// While it is open.
   std::shared_ptr<Channel> channel_;
-  std::deque<std::string> waiting_;
-  std::size_t waiting_bytes_ = 0;
+  struct Waiting {
+    std::deque<std::string> messages;
+    std::size_t bytes = 0;
+  };
+  Waiting short_;
+  Waiting long_;
   std::optional<LocalTime> failing_since_;
   bool told_ = false;
   bool over_ = false;

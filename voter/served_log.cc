@@ -171,20 +171,20 @@ void ServedLog::send(const std::vector<Message>& messages) {
   for (const Message& message : messages) handlers_.send(message);
 }
 
-/// By the leaders' stamps and by this machine's time, whichever is earlier: one clock that is wrong
-/// drops nothing.
+/// What was committed so long ago, by this voter's own time since it started: no clock that is
+/// wrong drops anything, or keeps it.
 void ServedLog::drop_old(LocalTime now) {
-  if (now < next_drop_) return;
-  next_drop_ = now + std::clamp(options_.kept / 10, milliseconds{100}, milliseconds{60'000});
-  const quorum::Voter& voter = kept_->voter;
-  const quorum::EntryLog& log = voter.entries();
-  const Index end = voter.committed();
-  if (end <= log.first()) return;
-  const BrokerTime wall(
-      std::chrono::duration_cast<milliseconds>(wall_now().time_since_epoch()));
-  const BrokerTime newest = std::min(log.at(end - 1).stamped, wall);
-  const Index first = std::min(first_since(log, end, newest - options_.kept), end - 1);
-  if (first > log.first()) kept_->voter.drop(first);
+  const Index end = kept_->voter.committed();
+  if (marks_.empty() || now >= later(marks_.back().at, mark_each())) marks_.push_back({now, end});
+  while (marks_.size() > 1 && now >= later(marks_.front().at, options_.kept)) {
+    const Index first = std::min(marks_.front().committed, end - 1);
+    if (first > kept_->voter.entries().first()) kept_->voter.drop(first);
+    marks_.pop_front();
+  }
+}
+
+milliseconds ServedLog::mark_each() const {
+  return std::clamp(options_.kept / 10, milliseconds{100}, milliseconds{60'000});
 }
 
 void ServedLog::tell(const Ready& ready, LocalTime now) {

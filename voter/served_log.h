@@ -116,6 +116,7 @@ class ServedLog {
   void on_stored(const quorum::Ready& ready, const Result<void>& stored);
   void send(const std::vector<quorum::Message>& messages);
   void drop_old(LocalTime now);
+  [[nodiscard]] milliseconds mark_each() const;
   void tell(const quorum::Ready& ready, LocalTime now);
   void tell_leader(LocalTime now);
   void tell_voters();
@@ -138,7 +139,11 @@ class ServedLog {
   bool working_soon_ = false;
   bool storing_ = false;
   LocalTime storing_since_ = kLongAgo;
-  LocalTime next_drop_ = kLongAgo;
+  struct Mark {
+    LocalTime at;
+    quorum::Index committed = 0;
+  };
+  std::deque<Mark> marks_;  ///< rising
   /// Who led last, as operators were told; and since when nobody does.
   std::string told_leader_;
   quorum::Term told_term_ = 0;

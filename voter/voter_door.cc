@@ -167,10 +167,13 @@ Awaitable<std::shared_ptr<Channel>> VoterDoor::open(std::unique_ptr<Stream> stre
 
 Awaitable<std::optional<quorum::Hello>> VoterDoor::hear(std::shared_ptr<Channel> channel) {
   asio::steady_timer limit(acceptor_.get_executor(), kSoon);
-  limit.async_wait([channel](const error_code& error) {
-    if (!error) channel->close();
+  const auto waits = std::make_shared<bool>(true);
+  limit.async_wait([channel, waits](const error_code& error) {
+    // It may be called although the wait has ended meanwhile.
+    if (!error && *waits) channel->close();
   });
   const auto bytes = co_await channel->read();
+  *waits = false;
   limit.cancel();
   std::optional<quorum::Hello> hello;
   auto said = bytes ? quorum::decode_to_voter(*bytes) : std::nullopt;

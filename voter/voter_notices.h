@@ -25,6 +25,7 @@ class VoterNotices {
   /// Of one kind.
   void say_seldom(const std::string& kind, Severity severity, const std::string& text,
                   LocalTime now) {
+    if (said_.size() >= kKindsMax) said_.clear();  // of strangers there may be any number
     const auto [said, is_new] = said_.try_emplace(kind, now);
     if (!is_new && now < later(said->second, kPause)) return;
     said->second = now;
@@ -33,6 +34,7 @@ class VoterNotices {
 
  private:
   static constexpr milliseconds kPause{60'000};
+  static constexpr std::size_t kKindsMax = 1'024;
 
   Sink sink_;
   std::string shown_;

@@ -29,6 +29,8 @@ using boost::asio::ip::tcp;
 /// For what is being stored, at the end. A disk that hangs for longer is left to itself.
 constexpr milliseconds kStoredWithin{10'000};
 
+constexpr milliseconds kTlsReadEach{10'000};
+
 /// A connection to a voter that this one was not told of.
 constexpr milliseconds kStrangerKept{60'000};
 
@@ -92,6 +94,7 @@ struct VoterServer::State {
   SideThreads disks;
   std::shared_ptr<TlsIdentity> identity;
   TlsContextPtr trusted;
+  LocalTime trusted_at = boot_now();
   std::vector<std::unique_ptr<ServedLog>> logs;
   struct Link {
     std::shared_ptr<PeerLink> link;
@@ -130,10 +133,17 @@ Result<void> VoterServer::State::use_tls() {
   return {};
 }
 
-/// Its files are read anew, as they may have been renewed.
+/// Its files are read anew now and then, as they may have been renewed.
 TlsContextPtr VoterServer::State::tls_to_others() {
+  const LocalTime now = boot_now();
+  if (now < later(trusted_at, kTlsReadEach)) return trusted;
+  trusted_at = now;
   auto made = trusting({options.authorities, options.certificate, options.private_key});
-  if (made) trusted = std::move(*made);
+  if (made) {
+    trusted = std::move(*made);
+  } else {
+    notices->say_seldom("tls", Severity::error, made.error().message(), now);
+  }
   return trusted;
 }
 

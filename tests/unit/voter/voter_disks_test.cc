@@ -31,6 +31,19 @@ TEST(VoterDisksTest, aVoterWhoseDiskFailsEndsAndTheOthersGoOn) {
   EXPECT_EQ(records, (std::vector<std::string>{"a", "b", "c"}));
 }
 
+TEST(VoterDisksTest, nothingIsAcknowledgedThatTheLeaderAloneHasOnItsDisk) {
+  ServerRig rig(3);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  const auto client = rig.client();
+  const int leader = rig.leader();
+  for (int i = 0; i < rig.size(); ++i) {
+    if (i != leader) rig.break_disk(i);
+  }
+  ASSERT_TRUE(client->say(quorum::AppendRecord{1, "b"}));
+  EXPECT_FALSE(client->hear_one<quorum::Appended>());
+}
+
 TEST(VoterDisksTest, aFollowersSlowDiskDelaysNothing) {
   ServerRig rig(3);
   rig.start_all();

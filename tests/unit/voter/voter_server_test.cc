@@ -151,6 +151,19 @@ TEST(VoterServerTest, aMajorityIsNeeded) {
   EXPECT_EQ(rig.records(), (Records{"a", "b"}));
 }
 
+TEST(VoterServerTest, aLeaderThatNobodyAnswersAnswersNobody) {
+  ServerRig rig(3);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  const auto client = rig.client();
+  const int leader = rig.leader();
+  for (int i = 0; i < rig.size(); ++i) {
+    if (i != leader) rig.stop(i);
+  }
+  ASSERT_TRUE(client->say(quorum::Ask{1, 0, std::nullopt, 1}));
+  EXPECT_FALSE(client->hear_one<quorum::Answer>());
+}
+
 TEST(VoterServerTest, aFollowerSaysWhoLeads) {
   ServerRig rig(3);
   rig.start_all();
@@ -181,6 +194,10 @@ TEST(VoterServerTest, oldEntriesAreDroppedButTheLast) {
     return answer && answer->first > *last;
   }));
   EXPECT_EQ(answer->index, answer->first) << "what is next to what was asked for";
+  EXPECT_TRUE(ServerRig::wait([&] {
+    answer = rig.ask({2, 0, std::nullopt, 64});
+    return answer && answer->first + 1 == answer->end;
+  })) << "the last one stays";
   EXPECT_FALSE(answer->entries.empty());
   const auto client = rig.client();
   ASSERT_TRUE(client->say(quorum::Follow{0}));
