@@ -44,6 +44,10 @@ Result<std::unique_ptr<VoterServer>> start_voter(const LedgerAddress& address,
                                        " does not say where the voter keeps its files; add "
                                        "?dir=FOLDER"};
   }
+  if (constexpr milliseconds kLeast{600'000}; settings.kept < kLeast) {
+    return Error{Errc::bad_option, "`voter.kept` is " + std::to_string(settings.kept.count()) +
+                                       " ms; expected 10m at least"};
+  }
   VoterServerOptions options;
   options.name = quorum->name;
   options.voters = quorum->voters;

@@ -5,26 +5,17 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
-#include <cstdint>
 #include <memory>
 #include <neliroute/time.h>
-#include <optional>
 #include <string>
-#include <string_view>
 
+#include "base/host_and_port.h"
 #include "base/host_names.h"
 #include "net/await.h"
 #include "net/stream.h"
 #include "net/tls.h"
 
 namespace neliroute {
-
-struct HostAndPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-/// Of HOST:PORT, or [ADDRESS]:PORT.
-[[nodiscard]] std::optional<HostAndPort> host_and_port(std::string_view address);
 
 struct Dialed {
   /// None: `trouble` says why.

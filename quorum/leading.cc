@@ -170,7 +170,7 @@ void Voter::admit(LocalTime now) {
   if (!settled && !mutated(Mutation::two_changes_at_once)) {
     return;
   }
-  if (admit_learner(now) || !all_are_told_the_same(now) || remove_unlisted(now)) {
+  if (admit_learner(now) || !most_are_told_the_same(now) || remove_unlisted(now)) {
     return;
   }
   Configuration changed = entries().configuration();
@@ -186,15 +186,19 @@ void Voter::change(Configuration changed) {
   append({durable_.term, entries().last_stamp(), std::move(changed)});
 }
 
-/// Else one leader would remove whom the next one adds.
-bool Voter::all_are_told_the_same(LocalTime now) const {
+/// Two that lead in turn and were told of other voters cannot both remove some.
+bool Voter::most_are_told_the_same(LocalTime now) const {
   const LocalTime lately = now - 2 * options_.election;
-  return mutated(Mutation::changes_alone) ||
-         std::ranges::none_of(leading_->followers, [&](const auto& known) {
-           const auto& [id, follower] = known;
-           return is_address(follower.address()) && follower.told() != told_ &&
-                  answers_since(id, lately);
-         });
+  const Configuration& voters = entries().configuration();
+  const auto agree = std::ranges::count_if(voters.members, [&](const Member& member) {
+    if (member.id == durable_.self) {
+      return true;
+    }
+    const auto found = leading_->followers.find(member.id);
+    return found != leading_->followers.end() && found->second.told() == told_ &&
+           found->second.answered() >= lately;
+  });
+  return voters.is_majority(static_cast<std::size_t>(agree)) || mutated(Mutation::changes_alone);
 }
 
 /// A voter that has copied the log is added. If it lost its disk, the one that it was is removed
@@ -232,7 +236,7 @@ bool Voter::admit_learner(LocalTime now) {
   return false;
 }
 
-/// One that this voter was not told of, once all of whom it was told vote.
+/// One that this voter was not told of, once all vote that it was told of.
 bool Voter::remove_unlisted(LocalTime now) {
   const Configuration& voters = entries().configuration();
   const bool all_vote = std::ranges::all_of(

@@ -31,7 +31,7 @@ enum class Mutation : std::uint8_t {
   forms_without_all,       ///< a log begins though one voter was not asked
   two_changes_at_once,     ///< a change of the voters does not wait for the one before
   replaces_at_once,        ///< a lost voter is replaced in one step
-  changes_alone,           ///< a leader changes the voters though others were told otherwise
+  changes_alone,           ///< a leader removes voters though most were told otherwise
 };
 inline constexpr std::size_t kMutationCount =
     static_cast<std::size_t>(Mutation::changes_alone) + 1;

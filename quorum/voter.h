@@ -33,7 +33,8 @@ enum class Role : std::uint8_t { looking, following, leading };
 struct VoterOptions {
   std::string address;
   /// All voters, this one included. Each is told the same; to change them, each is told anew and
-  /// started again: the leader then adds and removes voters, one at a time.
+  /// started again: a leader adds voters, and removes others once most were told the same, one at
+  /// a time.
   std::vector<std::string> addresses;
   /// Of `addresses`, in their sorted order: 1 to their number.
   std::vector<int> priorities;
@@ -171,7 +172,7 @@ class Voter {
   void change(Configuration changed);
   [[nodiscard]] bool admit_learner(LocalTime now);
   [[nodiscard]] bool remove_unlisted(LocalTime now);
-  [[nodiscard]] bool all_are_told_the_same(LocalTime now) const;
+  [[nodiscard]] bool most_are_told_the_same(LocalTime now) const;
 
   VoterOptions options_;
   /// Of the addresses in these.

@@ -79,9 +79,8 @@ int voter_command(const Arguments& arguments) {
                     "is there while more than half of them run.",
                     "",
                     "Example:\n"
-                    "  neliroute voter --voter a:7100 \\\n"
-                    "    --ledger 'quorum://a:7100,b:7100,c:7100/shop?dir=/var/lib/neliroute"
-                    "&key-file=/etc/neliroute/key'"});
+                    "  neliroute voter --voter a \\\n"
+                    "    --ledger 'quorum://a,b,c/shop?dir=/srv/shop&key-file=/etc/shop.key'"});
   VoterCommandOptions options;
   line.add({.field = "ledger", .flag = "--ledger", .type = "ADDRESS", .heading = "Ledger",
             .help = "quorum://HOST:PORT,.../NAME?dir=FOLDER: all voters, this one among them, and "

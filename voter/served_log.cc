@@ -106,6 +106,7 @@ void ServedLog::take_inputs(LocalTime now) {
     } else if (auto* proposal = std::get_if<Proposal>(&input)) {
       const auto client = proposal->client.lock();
       if (!client || !leads_in(proposal->term)) continue;
+      tell_clock(wall, now);
       const auto index = voter.propose(std::move(proposal->record), wall);
       if (index) client->on_proposed(*index);
     } else {
@@ -113,6 +114,17 @@ void ServedLog::take_inputs(LocalTime now) {
     }
   }
   peer_bytes_ = 0;
+}
+
+/// Stamps do not fall, so they stand still until this machine's clock has caught up.
+void ServedLog::tell_clock(BrokerTime wall, LocalTime now) {
+  const auto ahead = kept_->voter.entries().last_stamp() - wall;
+  if (ahead < std::chrono::seconds(1)) return;
+  notices_->say_seldom(shown() + " clock", Severity::error,
+                       shown() + ": its newest record is " + in_ms(ahead) +
+                           " ahead of this machine's clock, so nobody takes over from the dead "
+                           "for as long; look at the clocks of all voters",
+                       now);
 }
 
 /// Until there is nothing more to do, or something to store.
@@ -219,7 +231,9 @@ void ServedLog::tell_leader(LocalTime now) {
     if (since > std::max<microseconds>(10 * options_.voter.election, std::chrono::seconds(5))) {
       notices_->say_seldom(shown() + " leaderless", Severity::warning,
                            shown() + " has had no leader for " + in_ms(since) +
-                               ": a majority of the voters must run and reach each other",
+                               (voter.durable().log
+                                    ? ": a majority of the voters must run and reach each other"
+                                    : ": it begins once all voters run, each told of the same"),
                            now);
     }
     return;

@@ -119,6 +119,7 @@ class ServedLog {
   [[nodiscard]] milliseconds mark_each() const;
   void tell(const quorum::Ready& ready, LocalTime now);
   void tell_leader(LocalTime now);
+  void tell_clock(BrokerTime wall, LocalTime now);
   void tell_voters();
   void arm(LocalTime now);
   [[nodiscard]] std::string shown() const { return "log " + std::to_string(options_.number); }

@@ -4,7 +4,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <string_view>
 
-#include "net/dial.h"
+#include "base/host_and_port.h"
 #include "placement/priorities.h"
 #include "quorum/bytes.h"
 

@@ -103,7 +103,10 @@ Awaitable<> VoterDoor::accept_all() {
       notices_->say_seldom("accept", Severity::error,
                            "cannot take connections: " + error.message(), boot_now());
       co_await pause(timer_, milliseconds{100});
-    } else if (!gone && unknown_ < kUnknownMax) {
+    } else if (!gone && unknown_ >= kUnknownMax) {
+      complain("connections", name_of(from),
+               "refused: " + std::to_string(kUnknownMax) + " others have not said who they are");
+    } else if (!gone) {
       // Longer than who reads slowly is waited for, which can be told why it ends.
       expect_acknowledged(socket, std::max(8 * options_.election, milliseconds{4'000}));
       // Not moved from inside of the coroutine: what run_apart() takes must be copyable.

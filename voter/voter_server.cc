@@ -1,5 +1,7 @@
 #include "voter/voter_server.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -50,6 +52,13 @@ Result<tcp::acceptor> listen(boost::asio::io_context& io, const std::string& add
     if (error == boost::asio::error::address_in_use) break;
   }
   return Error(Errc::ledger_unfit, "cannot listen at " + address + ": " + error.message());
+}
+
+/// The disk needs files, too.
+std::size_t clients_for(std::size_t wanted) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  return std::min(wanted, static_cast<std::size_t>(limit.rlim_cur / 4));
 }
 
 Error unfit(const Error& error) { return {Errc::ledger_unfit, error.detail()}; }
@@ -156,6 +165,11 @@ Result<void> VoterServer::State::refuse_more_logs(FilePort& files,
   const std::string next = "log-" + std::to_string(options.logs);
   for (const std::string& there : *names_there) {
     if (there != next) continue;
+    const auto files_there = files.list(folder + "/" + there);
+    if (!files_there) return unfit(files_there.error());
+    const bool is_log = std::ranges::any_of(
+        *files_there, [](const std::string& name) { return name.starts_with("log."); });
+    if (!is_log) continue;
     return Error(Errc::bad_option, "`" + folder + "` has more than " +
                                        std::to_string(options.logs) +
                                        " logs; give the number that the quorum began with");
@@ -174,6 +188,12 @@ Result<void> VoterServer::State::open_logs(const std::shared_ptr<FilePort>& file
     auto opened = VoterDisk::open(
         *files, of_log, [] { return quorum::VoterId(draw_process_id().value()); });
     if (!opened) return unfit(opened.error());
+    const quorum::Durable& found = opened->durable;
+    const quorum::Member* own = found.entries.configuration().find(found.self);
+    if (own != nullptr && own->address != options.address) {
+      return Error(Errc::bad_option, "`" + of_log + "` is the folder of the voter " +
+                                         own->address + "; give this one a folder of its own");
+    }
     add_log(number, of_log, files, std::move(*opened));
   }
   return {};
@@ -227,7 +247,7 @@ void VoterServer::State::add_door(tcp::acceptor acceptor) {
   of.kept = options.kept;
   of.channel = channel_options();
   if (options.tls) of.tls = [this] { return identity->current(); };
-  of.clients_max = options.clients_max;
+  of.clients_max = clients_for(options.clients_max);
   std::vector<ServedLog*> all;
   for (const auto& log : logs) all.push_back(log.get());
   door = std::make_shared<VoterDoor>(std::move(acceptor), notices, std::move(of),

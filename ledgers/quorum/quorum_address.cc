@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/host_and_port.h"
 #include "ledgers/topic_name.h"
-#include "net/dial.h"
 
 namespace neliroute {
 namespace {

@@ -97,7 +97,7 @@ TEST_F(Strangers, who_ends_at_once_is_no_mystery) {
 TEST_F(Strangers, other_protocols_are_refused_at_their_first_bytes) {
   give(*stranger, "GET / HTTP/1.1\r\n");
   EXPECT_FALSE(run(server->open(kSoon)));
-  EXPECT_THAT(server->trouble(), HasSubstr("something else than neliroute's test 1"));
+  EXPECT_THAT(server->trouble(), HasSubstr("does not speak \"test 1\""));
 }
 
 TEST_F(Strangers, tls_is_recognised) {

@@ -157,20 +157,6 @@ TEST_F(LostDisk, changes_nothing_before_the_first_step_is_stored_by_a_majority) 
   EXPECT_THAT(changes(rig.at(0).entries()), ElementsAre(ElementsAre(1, 2, 3), ElementsAre(1, 2)));
 }
 
-TEST_F(LostDisk, changes_nothing_before_the_leader_has_committed_an_entry_of_its_own) {
-  rig.stop(0);
-  rig.lose_disk(2, kNew);
-  rig.lost = [](const Message& message) {
-    const auto* append = std::get_if<Append>(&message.body);
-    return append != nullptr && !append->entries.empty() && message.to_address == "v1";
-  };
-  rig.start(0);
-  rig.start(2);
-  rig.run_for(3s);
-  ASSERT_EQ(rig.leader(), 0);
-  EXPECT_THAT(changes(rig.at(0).entries()), ElementsAre(ElementsAre(1, 2, 3)));
-}
-
 TEST_F(LostDisk, of_the_leader_is_replaced_under_the_next_one) {
   rig.lose_disk(0, kNew);
   rig.start(0);

@@ -225,9 +225,9 @@ TEST(VoterServerTest, whatCannotBeStartedSaysWhy) {
   EXPECT_THAT(refusal([](auto& o) { o.name = "a/b"; }), HasSubstr("is not a valid quorum name"));
   EXPECT_THAT(refusal([](auto& o) { o.name = "a\nb"; }), HasSubstr("is not a valid quorum name"));
   EXPECT_THAT(refusal([](auto& o) { o.address = "x:1"; }), HasSubstr("none of the quorum's"));
-  EXPECT_THAT(refusal([](auto& o) { o.voters.push_back("x"); }), HasSubstr("no HOST:PORT"));
+  EXPECT_THAT(refusal([](auto& o) { o.voters.push_back("x"); }), HasSubstr("expected HOST:PORT"));
   EXPECT_THAT(refusal([](auto& o) { o.voters.push_back(o.address); }), HasSubstr("twice"));
-  EXPECT_THAT(refusal([](auto& o) { o.logs = 0; }), HasSubstr("0 logs"));
+  EXPECT_THAT(refusal([](auto& o) { o.logs = 0; }), HasSubstr("`logs` is 0"));
   EXPECT_THAT(refusal([](auto& o) { o.election = milliseconds(1); }), HasSubstr("1 ms"));
   EXPECT_THAT(refusal([](auto& o) { o.kept = milliseconds(0); }), HasSubstr("kept"));
   EXPECT_THAT(refusal([](auto& o) { o.folder = ""; }), HasSubstr("needs a folder"));
@@ -238,6 +238,7 @@ TEST(VoterServerTest, aFolderOfMoreLogsIsRefused) {
   std::uint32_t logs = 2;
   ServerRig rig(1, [&](VoterServerOptions& options) { options.logs = logs; });
   rig.start_all();
+  EXPECT_TRUE(rig.append("a", 1));
   rig.stop(0);
   logs = 1;
   const auto started = VoterServer::start(rig.options(0), {});
