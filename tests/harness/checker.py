@@ -232,10 +232,12 @@ def witness_intervals(samples, life):
     A line says that the answer changed; `prev`, where it is written, is the instant of the sample
     before. Yes is certain from the first yes to the last one, and possible from the last no
     before to the first no after. In between nobody looked: no interval of the witness reaches
-    across a pause. A yes that nothing ends is certain up to the last look (`looked`), as the thread
-    that looks may have had no processor before the end.
+    across a pause, and after one a yes is certain when it has looked at all once more. A yes that
+    nothing ends is certain up to the last look (`looked`), as the thread that looks may have had no
+    processor before the end.
     """
     sure, possible, open_now, last_no = [], [], {}, {}
+    looks = [row["boot"] for row in samples if row.get("looked")]
     for row in samples:
         if "owns" not in row:
             continue
@@ -247,22 +249,29 @@ def witness_intervals(samples, life):
             last_no[partition] = boot
             if partition in open_now:
                 first, before = open_now.pop(partition)
-                _close(life, partition, (first, prev), (before, boot), sure, possible)
-    looks = [row["boot"] for row in samples if row.get("looked")]
+                _close(life, partition, (first, prev), (before, boot), sure, possible, looks)
     for partition, (first, before) in open_now.items():
         end = life.last_word()
         certain = end if end == math.inf else end - WITNESS_SLACK
         if looks:
             certain = min(certain, max(first, looks[-1]))
-        _close(life, partition, (first, certain), (before, end), sure, possible)
+        _close(life, partition, (first, certain), (before, end), sure, possible, looks)
     return sure, possible
 
 
-def _close(life, partition, certain, perhaps, sure, possible):
+def _looked_since(instant, looks):
+    """When the witness had looked at all since then: a line is of the moment before it looked."""
+    if not looks:
+        return instant
+    since = [look for look in looks if look >= instant]
+    return since[1] if len(since) > 1 else math.inf
+
+
+def _close(life, partition, certain, perhaps, sure, possible, looks):
     """Adds one witnessed interval, cut where the process was stopped: there it answered nobody."""
     pieces = [certain]
     for stopped, continued in life.pauses:
-        resume = math.inf if continued is None else continued
+        resume = math.inf if continued is None else _looked_since(continued, looks)
         pieces = [cut for begin, end in pieces
                   for cut in ((begin, min(end, stopped - WITNESS_SLACK)), (max(begin, resume), end))
                   if cut[0] < cut[1]]

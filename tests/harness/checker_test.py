@@ -249,6 +249,17 @@ class Witness(unittest.TestCase):
         self.assertEqual([(one.start, one.end) for one in sure],
                          [(1, 2 - checker.WITNESS_SLACK), (8, 8.9)])
 
+    def test_after_waking_a_yes_counts_when_it_has_looked(self):
+        """Before, it may have owned nothing, and something again: nobody looked."""
+        def found(*looks):
+            told = [{"boot": boot, "looked": True} for boot in (1.5, *looks)]
+            sure, _ = checker.witness_intervals([witness(1, True, 0.9), *told,
+                                                 witness(9, False, 8.9)],
+                                                Life("a", pauses=[(2, 8)]))
+            return [(one.start, one.end) for one in sure][1:]
+        self.assertEqual([], found(8.05))
+        self.assertEqual([(8.07, 8.9)], found(8.05, 8.07))
+
     def test_finds_a_gap_that_nobody_can_have_covered(self):
         made = report((Life("a"), led(1, 9), [witness(1, True, 0.9), witness(3, False, 2.999)]),
                       (Life("b"), [], [witness(4, True, 3.999)]))
