@@ -66,6 +66,8 @@ struct QuorumConnection {
   std::string certificate;
   std::string private_key;
   std::string folder;  ///< of a voter's files (?dir=); empty: there is no voter
+  /// Ask a voter that another one names, though it is none of these: it took the place of one.
+  bool ask_others = true;
   milliseconds timeout{10'000};  ///< of the first answer, at start
 };
 

@@ -101,7 +101,8 @@ bool LeaderFinder::is_unknown(const std::string& voter) const {
 
 std::string LeaderFinder::take_hint(std::string& next) const {
   if (welcome_.leader.empty()) return "it knows no leader";
-  if (welcome_.leader != left_) next = welcome_.leader;
+  const bool may_ask = voters_->connection().ask_others || !is_unknown(welcome_.leader);
+  if (may_ask && welcome_.leader != left_) next = welcome_.leader;
   return "it says that " + welcome_.leader + " leads";
 }
 

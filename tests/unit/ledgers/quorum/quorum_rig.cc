@@ -34,6 +34,7 @@ class QuorumRig : public StoreRig {
     for (const auto& link : links_) connection.voters.push_back(link->address());
     connection.name = voters_.options(0).name;
     connection.shown = "quorum://contract";
+    connection.ask_others = false;  // they name each other, beside the links
     QuorumLedgerOptions options;
     options.logs = kContractLogs;
     options.lease = kContractLease;
