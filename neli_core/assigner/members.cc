@@ -70,9 +70,10 @@ void Members::note(Member& member, const Sighting& seen, bool revives) {
   again_ = seen.again;
   last_read_ = seen.now;
   looked_ = false;
-  if (member.dead && seen.again) return;  // so was what is read again
+  if (is_taken_for_dead(member) && seen.again) return;  // so was what is read again
   member.heard = flow_.mark(member.fields.session);
   member.heard_at = seen.now;
+  note_own(member);
   look_flow_ = std::min(look_flow_, flow_.total() + member.fields.session);
   shortest_ = std::min(shortest_, member.fields.session);
   if (!std::exchange(member.dead, false)) return;
@@ -84,7 +85,21 @@ void Members::note(Member& member, const Sighting& seen, bool revives) {
 
 // Who began to read later does not know it, and takes it for a member from its next renewal.
 bool Members::is_silent(const Member& member) const {
-  return member.dead || flow_.until_silent(member.heard, member.fields.session) == microseconds{0};
+  return is_taken_for_dead(member) ||
+         flow_.until_silent(member.heard, member.fields.session) == microseconds{0};
+}
+
+// Nobody is dead for itself, but it must see when it is so for others, who heed no gap after that.
+void Members::note_own(const Member& heard) {
+  if (heard.id == options_.own) {
+    own_silent_ = false;
+  } else if (const Member* const own = find(options_.own); own != nullptr && !again_) {
+    own_silent_ = is_silent(*own);
+  }
+}
+
+bool Members::is_taken_for_dead(const Member& member) const {
+  return member.dead || (own_silent_ && member.id == options_.own);
 }
 
 void Members::begin_life(Member& member, LocalTime now) {

@@ -141,7 +141,9 @@ class Members {
 
  private:
   void note(Member& member, const Sighting& seen, bool revives);
+  void note_own(const Member& heard);
   [[nodiscard]] bool is_silent(const Member& member) const;
+  [[nodiscard]] bool is_taken_for_dead(const Member& member) const;
   void begin_life(Member& member, LocalTime now);
   void look(LocalTime now);
   void begin_to_leave(Member& member);
@@ -159,6 +161,7 @@ class Members {
   std::vector<ProcessId> deaths_;
   Flow flow_;
   Flapping flapping_;
+  bool own_silent_ = false;           ///< for a session: others take this process for dead
   bool again_ = false;                ///< what was read last had been read before
   LocalTime last_read_ = kLongAgo;    ///< of a member's record
   LocalTime proven_ = kLongAgo;  ///< everything in log 0 before that was read

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/assigner/told.h"
+#include "tests/unit/neli_core/members_rig.h"
 
 namespace neliroute {
 namespace {
@@ -14,31 +14,6 @@ using told::kInterval;
 using told::kOther;
 using told::kOwn;
 using told::renewal;
-
-/// Members of a process that reads a record each interval: its own, once it is a member.
-class MembersTest : public testing::Test {
- protected:
-  void read(const Record& record, bool history = false) {
-    members.read(record, told::seen(now, history));
-    members.tick(now);
-  }
-  void hear(ProcessId id) {
-    members.heard(id, told::seen(now));
-    members.tick(now);
-  }
-  /// The log flows for that long, by the records of this process.
-  void live_for(milliseconds duration, milliseconds step = kInterval) {
-    for (const LocalTime end = now + duration; now < end;) {
-      now = std::min(end, now + step);
-      read(renewal(1, 60'000ms));
-    }
-  }
-  /// Nothing is written for that long.
-  void stand_still_for(milliseconds duration) { live_for(duration, duration); }
-
-  Members members{{kOwn, kInterval}};
-  LocalTime now = at_ms(10'000);
-};
 
 TEST_F(MembersTest, a_member_lives_from_its_first_renewal) {
   EXPECT_FALSE(members.lives(kOther));
@@ -118,51 +93,6 @@ TEST_F(MembersTest, records_of_who_is_no_member_are_no_flow) {
   }
   EXPECT_TRUE(members.lives(kOther));
   EXPECT_EQ(members.flow().total(), 0ms);
-}
-
-// Who began to read after its last renewal does not know it, and saw a gap where others saw none:
-// they did not agree on who was dead.
-TEST_F(MembersTest, records_of_the_dead_are_no_flow_until_their_next_renewal) {
-  Members newcomer{{ProcessId{4}, kInterval}};
-  const auto both = [&](const Record& record) {
-    read(record);
-    newcomer.read(record, told::seen(now));
-    newcomer.tick(now);
-  };
-  read(renewal(3, 500ms));  // before the newcomer read
-  for (int i = 0; i < 12; ++i, now += 50ms) both(renewal(1, 60'000ms));
-  ASSERT_FALSE(members.lives(ProcessId{3}));
-  both(renewal(2, 500ms));
-  now += 240ms;
-  hear(ProcessId{3});
-  newcomer.heard(ProcessId{3}, told::seen(now));
-  now += 20ms;
-  both(renewal(1, 60'000ms));  // a gap, for both
-  for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(members.lives(kOther)) << i;
-    ASSERT_TRUE(newcomer.lives(kOther)) << i;
-    now += 50ms;
-    both(renewal(1, 60'000ms));
-  }
-  EXPECT_FALSE(members.lives(kOther));
-  EXPECT_FALSE(newcomer.lives(kOther));
-}
-
-// Nobody is dead for itself: it sees by the flow that others take it for dead.
-TEST_F(MembersTest, own_records_after_a_silence_are_no_flow_until_the_next_renewal) {
-  read(renewal(1, 500ms));
-  for (int i = 0; i < 12; ++i) {
-    now += 50ms;
-    read(renewal(2, 500ms));
-  }
-  const microseconds flowed = members.flow().total();
-  for (int i = 0; i < 2; ++i) {
-    now += 25ms;
-    hear(kOwn);
-    EXPECT_EQ(members.flow().total(), flowed);
-  }
-  read(renewal(1, 500ms));
-  EXPECT_EQ(members.flow().total(), flowed + 50ms);
 }
 
 TEST_F(MembersTest, each_member_has_its_own_session) {
