@@ -11,6 +11,7 @@
 #include "ledgers/postgres/postgres_address.h"
 #endif
 #include "ledgers/quorum/quorum_address.h"
+#include "ledgers/parameters.h"
 #include "ledgers/topic_name.h"
 
 namespace neliroute {
@@ -88,12 +89,8 @@ constexpr const char* kEtcdExpected =
 
 /// ?NAME=VALUE&NAME=VALUE
 Result<void> take_query(std::string_view ledger, std::string_view query, EtcdConnection& found) {
-  while (!query.empty()) {
-    const std::string_view one = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(one.size() + 1, query.size()));
-    const auto equals = std::min(one.find('='), one.size());
-    const std::string_view name = one.substr(0, equals);
-    const std::string value(one.substr(std::min(equals + 1, one.size())));
+  auto taken = take_parameters(query, [&](std::string_view name,
+                                          std::string_view value) -> Result<void> {
     std::string* const target = name == "authorities"   ? &found.authorities
                                 : name == "certificate" ? &found.certificate
                                 : name == "key"         ? &found.key
@@ -104,7 +101,9 @@ Result<void> take_query(std::string_view ledger, std::string_view query, EtcdCon
                              "certificate=FILE or key=FILE, with etcds:// only");
     }
     *target = value;
-  }
+    return {};
+  });
+  if (!taken) return taken;
   if (found.certificate.empty() == found.key.empty()) return {};
   return bad(ledger, "a certificate and a key go together");
 }

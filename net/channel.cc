@@ -296,4 +296,17 @@ void Channel::close() { state_->close(); }
 
 const std::string& Channel::trouble() const noexcept { return state_->trouble; }
 
+Awaitable<ReadWithin> read_within(std::shared_ptr<Channel> channel, milliseconds within) {
+  boost::asio::steady_timer limit(co_await boost::asio::this_coro::executor, within);
+  const auto waits = std::make_shared<bool>(true);
+  limit.async_wait([channel, waits](const boost::system::error_code& error) {
+    // It may be called although the wait has ended meanwhile.
+    if (!error && std::exchange(*waits, false)) channel->close();
+  });
+  ReadWithin heard;
+  heard.message = co_await channel->read();
+  heard.in_time = std::exchange(*waits, false);
+  co_return heard;
+}
+
 }  // namespace neliroute

@@ -65,4 +65,13 @@ class Channel {
   const std::shared_ptr<State> state_;  ///< coroutines keep it, too
 };
 
+struct ReadWithin {
+  std::optional<std::string> message;
+  /// False: nothing came within the time, and the channel is over.
+  bool in_time = true;
+};
+/// As read(), but not for longer.
+[[nodiscard]] Awaitable<ReadWithin> read_within(std::shared_ptr<Channel> channel,
+                                                milliseconds within);
+
 }  // namespace neliroute

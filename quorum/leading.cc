@@ -191,12 +191,9 @@ bool Voter::most_are_told_the_same(LocalTime now) const {
   const LocalTime lately = now - 2 * options_.election;
   const Configuration& voters = entries().configuration();
   const auto agree = std::ranges::count_if(voters.members, [&](const Member& member) {
-    if (member.id == durable_.self) {
-      return true;
-    }
-    const auto found = leading_->followers.find(member.id);
-    return found != leading_->followers.end() && found->second.told() == told_ &&
-           found->second.answered() >= lately;
+    return member.id == durable_.self ||
+           (answers_since(member.id, lately) &&
+            leading_->followers.at(member.id).told() == told_);
   });
   return voters.is_majority(static_cast<std::size_t>(agree)) || mutated(Mutation::changes_alone);
 }

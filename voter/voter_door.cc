@@ -169,17 +169,9 @@ Awaitable<std::shared_ptr<Channel>> VoterDoor::open(std::unique_ptr<Stream> stre
 }
 
 Awaitable<std::optional<quorum::Hello>> VoterDoor::hear(std::shared_ptr<Channel> channel) {
-  asio::steady_timer limit(acceptor_.get_executor(), kSoon);
-  const auto waits = std::make_shared<bool>(true);
-  limit.async_wait([channel, waits](const error_code& error) {
-    // It may be called although the wait has ended meanwhile.
-    if (!error && *waits) channel->close();
-  });
-  const auto bytes = co_await channel->read();
-  *waits = false;
-  limit.cancel();
+  const ReadWithin heard = co_await read_within(channel, kSoon);
   std::optional<quorum::Hello> hello;
-  auto said = bytes ? quorum::decode_to_voter(*bytes) : std::nullopt;
+  auto said = heard.message ? quorum::decode_to_voter(*heard.message) : std::nullopt;
   if (said && std::holds_alternative<quorum::Hello>(*said)) {
     hello = std::get<quorum::Hello>(*std::move(said));
   }

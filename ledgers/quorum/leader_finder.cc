@@ -25,19 +25,15 @@ ChannelOptions channel_options(const QuorumConnection& connection) {
 
 }  // namespace
 
-LeaderFinder::LeaderFinder(boost::asio::any_io_executor strand,
-                           std::shared_ptr<QuorumVoters> voters, Log log, milliseconds patience)
-    : strand_(std::move(strand)),
-      voters_(std::move(voters)),
+LeaderFinder::LeaderFinder(std::shared_ptr<QuorumVoters> voters, Log log, milliseconds patience)
+    : voters_(std::move(voters)),
       log_(log),
       patience_(patience),
       order_(voters_->connection().voters),
-      overdue_(strand_),
       leader_(order_.front()) {}
 
 void LeaderFinder::close() {
   closed_ = true;
-  overdue_.cancel();
   if (channel_) channel_->close();
 }
 
@@ -147,17 +143,9 @@ Awaitable<std::string> LeaderFinder::say_hello(LocalTime due) {
   hello.log = log_.value();
   const bool said = co_await channel->write(encode(quorum::ToVoter(hello)), time_left(due));
   if (!said) co_return why("it ended the connection");
-  const auto waits = std::make_shared<bool>(true);
-  overdue_.expires_after(time_left(due));
-  overdue_.async_wait([channel, waits](const boost::system::error_code& error) {
-    // It may be called although the wait has ended meanwhile.
-    if (!error && std::exchange(*waits, false)) channel->close();
-  });
-  const std::optional<std::string> text = co_await channel->read();
-  const bool in_time = std::exchange(*waits, false);
-  overdue_.cancel();
-  if (!text) co_return in_time ? why("it ended the connection") : "it says nothing";
-  const auto answer = quorum::decode_to_client(*text);
+  const ReadWithin heard = co_await read_within(channel, time_left(due));
+  if (!heard.message) co_return heard.in_time ? why("it ended the connection") : "it says nothing";
+  const auto answer = quorum::decode_to_client(*heard.message);
   if (!answer) co_return "it sent an invalid message";
   if (const auto* refused = std::get_if<quorum::Refused>(&*answer)) co_return refused->why;
   const auto* welcome = std::get_if<quorum::Welcome>(&*answer);

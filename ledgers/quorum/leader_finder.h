@@ -3,8 +3,6 @@
 // Threads: the strand.   Units: std::chrono.   Errors: told by troubles().
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <memory>
 #include <neliroute/ids.h>
@@ -23,8 +21,7 @@ namespace neliroute {
 class LeaderFinder {
  public:
   /// `patience`: how long a voter has to connect and to say who it is.
-  LeaderFinder(boost::asio::any_io_executor strand, std::shared_ptr<QuorumVoters> voters, Log log,
-               milliseconds patience);
+  LeaderFinder(std::shared_ptr<QuorumVoters> voters, Log log, milliseconds patience);
 
   /// Asks each voter once, the last leader first, and whoever another one names: that may be one
   /// which took the place of another since this process was told of them. Null: none leads. One at
@@ -51,12 +48,10 @@ class LeaderFinder {
   void count(const std::string& trouble, LocalTime asked);
   void move_to(const std::string& voter, bool front);
 
-  boost::asio::any_io_executor strand_;
   std::shared_ptr<QuorumVoters> voters_;
   Log log_;
   milliseconds patience_;
   std::vector<std::string> order_;
-  boost::asio::steady_timer overdue_;
   std::shared_ptr<Channel> channel_;
   quorum::Welcome welcome_;
   std::string leader_;

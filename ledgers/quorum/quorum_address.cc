@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/host_and_port.h"
+#include "ledgers/parameters.h"
 #include "ledgers/topic_name.h"
 
 namespace neliroute {
@@ -91,12 +92,8 @@ struct QuorumQuery {
 Result<QuorumQuery> take_quorum_query(std::string_view query, QuorumConnection& found) {
   QuorumQuery taken;
   std::string insecure;
-  while (!query.empty()) {
-    const std::string_view one = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(one.size() + 1, query.size()));
-    const auto equals = std::min(one.find('='), one.size());
-    const std::string_view name = one.substr(0, equals);
-    const std::string value(one.substr(std::min(equals + 1, one.size())));
+  const auto read = take_parameters(query, [&](std::string_view name,
+                                               std::string_view value) -> Result<void> {
     std::string* const of_tls = name == "authorities"   ? &found.authorities
                                 : name == "certificate" ? &found.certificate
                                 : name == "key"         ? &found.private_key
@@ -110,13 +107,15 @@ Result<QuorumQuery> take_quorum_query(std::string_view query, QuorumConnection& 
                            "address begins with quorums://");
     }
     if (target == nullptr || value.empty() || (target == &insecure && value != "1")) {
-      return unfit_address("`" + std::string(one) +
+      return unfit_address("`" + std::string(name) + "=" + std::string(value) +
                            "` is no parameter here; expected ?dir=FOLDER, key-file=FILE or "
                            "insecure=1, or with quorums:// authorities=FILE, certificate=FILE or "
                            "key=FILE");
     }
     *target = value;
-  }
+    return {};
+  });
+  if (!read) return read.error();
   taken.insecure = !insecure.empty();
   if (found.certificate.empty() == found.private_key.empty()) return taken;
   return unfit_address("a certificate and a key go together");

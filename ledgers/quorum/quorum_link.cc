@@ -23,7 +23,7 @@ QuorumLink::QuorumLink(boost::asio::any_io_executor strand, std::shared_ptr<Quor
       voters_(std::move(voters)),
       log_(log),
       patience_(std::max(patience, kGreetingLeast)),
-      finder_(strand_, voters_, log, std::min(patience_, kGreetingMost)),
+      finder_(voters_, log, std::min(patience_, kGreetingMost)),
       pause_(strand_),
       silent_(strand_),
       lost_(boot_now()) {}

@@ -22,8 +22,7 @@ QuorumTalk::QuorumTalk(const QuorumConnection& connection, TlsContextPtr tls, Lo
       waiting_(std::move(waiting)),
       for_ever_(for_ever),
       voters_(std::make_shared<QuorumVoters>(io_.get_executor(), connection, std::move(tls))),
-      finder_(io_.get_executor(), voters_, log, std::min(kTalkGreeting, connection.timeout)),
-      overdue_(io_),
+      finder_(voters_, log, std::min(kTalkGreeting, connection.timeout)),
       deadline_(later(boot_now(), connection.timeout)) {}
 
 void QuorumTalk::stop() {
@@ -59,20 +58,11 @@ Result<quorum::Answer> QuorumTalk::ask(const quorum::Ask& question) {
 }
 
 Awaitable<std::optional<quorum::ToClient>> QuorumTalk::hear() {
-  const auto waits = std::make_shared<bool>(true);
-  const std::shared_ptr<Channel> channel = channel_;
-  overdue_.expires_after(kTalkAnswer);
-  overdue_.async_wait([channel, waits](const boost::system::error_code& error) {
-    // It may be called although the wait has ended meanwhile.
-    if (!error && std::exchange(*waits, false)) channel->close();
-  });
-  const std::optional<std::string> text = co_await channel->read();
-  const bool in_time = std::exchange(*waits, false);
-  overdue_.cancel();
+  const ReadWithin heard = co_await read_within(channel_, kTalkAnswer);
   std::optional<quorum::ToClient> said;
-  if (text) said = quorum::decode_to_client(*text);
+  if (heard.message) said = quorum::decode_to_client(*heard.message);
   if (!said || said->index() == quorum::ToClient(quorum::Resigned{}).index()) {
-    finder_.leave(in_time ? "it ended the connection" : "no answer in time");
+    finder_.leave(heard.in_time ? "it ended the connection" : "no answer in time");
     channel_.reset();
     said.reset();
   }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <neliroute/error.h>
@@ -63,7 +62,6 @@ class QuorumTalk {
   boost::asio::io_context io_;
   std::shared_ptr<QuorumVoters> voters_;
   LeaderFinder finder_;
-  boost::asio::steady_timer overdue_;
   std::shared_ptr<Channel> channel_;
   LocalTime deadline_;
   bool said_silent_ = false;

@@ -9,8 +9,8 @@
 #include "tests/unit/ledgers/etcd/etcd_server.h"
 #include "tests/unit/ledgers/ledger_driver.h"
 #include "tests/unit/ledgers/sick_server.h"
-#include "tests/unit/ledgers/slow_link.h"
 #include "tests/unit/ledgers/store_rigs.h"
+#include "tests/unit/ledgers/test_link.h"
 
 namespace neliroute {
 namespace {
@@ -69,7 +69,7 @@ TEST(EtcdSlowLink, a_long_record_is_read_however_long_that_takes) {
   const EtcdKeys keys(connection.prefix);
   BlockingEtcd admin(connection);
   ASSERT_TRUE(admin.call("/v3/kv/txn", make_identity(keys, 1), 2s).ok());
-  SlowLink link(connection.servers[0].port);
+  TestLink link(static_cast<std::uint16_t>(std::stoi(connection.servers[0].port)), /*slow=*/true);
   connection.servers.assign(2, EtcdServer{"127.0.0.1", link.port()});
   EtcdLedgerOptions options;
   options.id = ProcessId{7};

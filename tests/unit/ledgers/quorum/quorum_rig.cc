@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ledgers/quorum/quorum_ledger.h"
-#include "tests/unit/ledgers/frozen_link.h"
 #include "tests/unit/ledgers/store_rigs.h"
+#include "tests/unit/ledgers/test_link.h"
 #include "tests/unit/voter/server_rig.h"
 #include "voter/posix_files.h"
 #include "voter/voter_disk.h"
@@ -23,7 +23,7 @@ class QuorumRig : public StoreRig {
  public:
   QuorumRig() {
     for (int voter = 0; voter < voters_.size(); ++voter) {
-      links_.push_back(std::make_unique<FrozenLink>(voters_.port(voter)));
+      links_.push_back(std::make_unique<TestLink>(voters_.port(voter)));
     }
     start();
   }
@@ -31,7 +31,7 @@ class QuorumRig : public StoreRig {
 
   OpenedLedger open(boost::asio::any_io_executor strand, bool watcher) override {
     QuorumConnection connection;
-    for (const auto& link : links_) connection.voters.push_back(link->address());
+    for (const auto& link : links_) connection.voters.push_back("127.0.0.1:" + link->port());
     connection.name = voters_.options(0).name;
     connection.shown = "quorum://contract";
     connection.ask_others = false;  // they name each other, beside the links
@@ -100,7 +100,7 @@ class QuorumRig : public StoreRig {
   }
 
   ServerRig voters_{3, [](VoterServerOptions& options) { options.logs = kContractLogs; }};
-  std::vector<std::unique_ptr<FrozenLink>> links_;
+  std::vector<std::unique_ptr<TestLink>> links_;
 };
 
 }  // namespace
