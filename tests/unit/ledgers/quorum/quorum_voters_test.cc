@@ -35,10 +35,11 @@ class QuorumVotersTest : public testing::Test {
     connection.timeout = 20s;
     return connection;
   }
-  void open_and_read(LedgerDriver& driver) {
+  /// A record that is not stored within half a lease has failed.
+  void open_and_read(LedgerDriver& driver, std::chrono::seconds lease = 4s) {
     driver.open(1, [&](boost::asio::any_io_executor strand) {
       QuorumLedgerOptions options;
-      options.lease = 4s;
+      options.lease = lease;
       options.clock_error = 100ms;
       return make_quorum_ledger(std::move(strand), connection(), nullptr, options).ledger;
     });
@@ -71,7 +72,8 @@ class QuorumVotersTest : public testing::Test {
 };
 
 TEST_F(QuorumVotersTest, LeadersStopWhileRecordsAreWritten) {
-  open_and_read(driver_);
+  // Time enough for an election on a machine that does much else.
+  open_and_read(driver_, 30s);
   constexpr std::uint64_t kEach = 40;
   constexpr int kTurns = 5;
   for (int turn = 0; turn < kTurns; ++turn) {
