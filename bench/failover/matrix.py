@@ -278,9 +278,13 @@ def main():
     for event in EVENTS:
         parser.add_argument(f"--{event}", type=int, metavar="N",
                             help="that many, in the cells that have any; 0 leaves them out")
+    parser.add_argument("--session", type=int, metavar="MS", help="only the cells of this one")
     parser.add_argument("--json", metavar="FILE", help="also write all figures there")
     options = parser.parse_args()
-    wanted = with_counts(cells(options.cells), vars(options))
+    wanted = [cell for cell in with_counts(cells(options.cells), vars(options))
+              if options.session in (None, cell.session_ms)]
+    if not wanted:
+        parser.error(f"--cells {options.cells} has none of {options.session} ms")
     tool_path()
     kafkas = {VERSIONS[cell.protocol] for cell in wanted if cell.protocol in VERSIONS}
     for version in kafkas:

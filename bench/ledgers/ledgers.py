@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+"""How much each ledger carries: Kafka, an etcd, a PostgreSQL (one server each, with its own
+settings), and three voters.
+
+    bench/ledgers/ledgers.py            about 12 minutes
+    bench/ledgers/ledgers.py --quick    to see that it works
+
+Members write records of 750 bytes to one log and read all of it, without the protocol, all in one
+process (bench/ledgers/ledger_load.cc), on the machine of the servers: first as fast as it goes,
+then every 500 ms, more and more of them, until records are read back too late: a member's renewal
+has a quarter of the interval. Of 60 members: what the servers use. Needs the target ledger_load.
+Prints a table, and with --json FILE writes all figures.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+sys.path.insert(0, str(REPOSITORY / "bench"))
+import machine  # noqa: E402
+from harness import children, deps  # noqa: E402
+from harness.children import boot_now  # noqa: E402
+from harness.kafka_broker import KafkaBroker  # noqa: E402
+from harness.stores.by_name import STORES  # noqa: E402
+
+KINDS = ("kafka", *STORES)
+FAST = ((1, 1), (8, 1), (20, 1), (20, 16))  # members, and how many records each has on the way
+EVERY_MS = 500
+STEPS = (20, 60, 100, 150, 200, 300, 400, 600)
+METERED = 60
+LATE_MS = EVERY_MS / 4
+TOPIC = "load"
+
+
+def program():
+    """What makes the load."""
+    folder = os.environ.get("NELIROUTE_BENCH_PROGRAMS") or REPOSITORY / "build/bench/lookup"
+    path = Path(folder) / "ledger_load"
+    if not path.exists():
+        sys.exit(f"no {path}: cmake --build build --target ledger_load")
+    return path
+
+
+def store_of(kind):
+    """The servers of one."""
+    return KafkaBroker(session_ms=None) if kind == "kafka" else STORES[kind]()
+
+
+def address(kind, store):
+    """Of the logs in it."""
+    if kind == "kafka":
+        return f"kafka://{store.bootstrap}/{TOPIC}"
+    return store.place(TOPIC)["ledger"]
+
+
+def processes(store):
+    """Of all its servers, and theirs."""
+    found = [node.child.pid for node in store.nodes if node.child]
+    for pid in found:  # which grows
+        try:
+            text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+        except FileNotFoundError:
+            continue
+        found += [int(child) for child in text.split()]
+    return found
+
+
+def written_bytes(pid):
+    """What it sent to a disk so far."""
+    try:
+        rows = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(dict(row.split(": ") for row in rows)["write_bytes"])
+
+
+class Meter:
+    """What the servers of a store use, from now on."""
+
+    def __init__(self, store):
+        self.store, self.began = store, boot_now()
+        self.before = self._now()
+
+    def _now(self):
+        return {pid: (children.cpu_seconds(pid), written_bytes(pid))
+                for pid in processes(self.store)}
+
+    def rates(self):
+        """Percent of a core, bytes an hour, memory."""
+        seconds, now = boot_now() - self.began, self._now()
+        cpu = sum(row[0] - self.before.get(pid, (0, 0))[0] for pid, row in now.items())
+        wrote = sum(row[1] - self.before.get(pid, (0, 0))[1] for pid, row in now.items())
+        return {"cpu_percent": cpu / seconds * 100,
+                "written_mb_h": wrote / seconds * 3600 / 1e6,
+                "resident_mib": sum(children.resident_bytes(pid) for pid in now) / 2**20}
+
+
+def load(place, seconds, clients, **options):
+    """The figures of one run."""
+    words = [word for name, value in options.items()
+             for word in (f"--{name.replace('_', '-')}", str(value))]
+    done = subprocess.run([program(), "--ledger", place, "--clients", str(clients), "--seconds",
+                           str(seconds), *words], capture_output=True, text=True, check=False,
+                          timeout=seconds + 240)
+    if done.returncode:
+        return {"clients": clients, "problem": done.stderr.strip(), **options}
+    return {**json.loads(done.stdout), **options}
+
+
+def is_late(row):
+    """Whether it is more than the ledger carries."""
+    return "problem" in row or row["failed"] or row["read_back_ms"]["p99"] > LATE_MS
+
+
+def measure(kind, seconds, fast, steps, keep):
+    """One kind of ledger; `keep` gets each row."""
+    with store_of(kind) as store:
+        if kind == "kafka":
+            store.admin.create_topic(TOPIC, 1)
+        place = address(kind, store)
+        for clients, in_flight in fast:
+            keep({"ledger": kind, **load(place, seconds, clients, in_flight=in_flight)})
+        for clients in steps:
+            meter = Meter(store) if clients == METERED else None
+            row = {"ledger": kind, **load(place, seconds, clients, every_ms=EVERY_MS)}
+            keep({**row, **(meter.rates() if meter else {})})
+            if is_late(row):
+                break
+
+
+def line(row):
+    """Of the table."""
+    way = f"every {row['every_ms']} ms" if row.get("every_ms") else f"{row['in_flight']} each"
+    head = f"{row['ledger']:<9} {row['clients']:>4} {way:>13}"
+    if "problem" in row:
+        return f"{head}  {row['problem'][:70]}"
+    back = row["read_back_ms"]
+    text = (f"{head} {row['stored_s']:>9.0f} {row['delivered_s']:>10.0f} {back['median']:>8.1f} "
+            f"{back['p99']:>8.1f} {row['failed']:>7}")
+    if "cpu_percent" in row:
+        text += (f"   servers: {row['cpu_percent']:.0f} % of a core, {row['resident_mib']:.0f} MiB,"
+                 f" {row['written_mb_h']:.0f} MB written an hour")
+    return text
+
+
+HEAD = (f"{'ledger':<9} {'n':>4} {'writes':>13} {'stored/s':>9} {'delivered/s':>10} "
+        f"{'back ms':>8} {'p99':>8} {'failed':>7}")
+
+
+def main():
+    """All of them, one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ledgers", default=",".join(KINDS), metavar="NAME,...")
+    parser.add_argument("--seconds", type=int, default=10, help="that each row is counted for")
+    parser.add_argument("--quick", action="store_true", help="two rows of each, 1 s")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures there")
+    options = parser.parse_args()
+    kinds = options.ledgers.split(",")
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        parser.error(f"no ledger {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    seconds, fast, steps = options.seconds, FAST, STEPS
+    if options.quick:
+        seconds, fast, steps = 1, FAST[1:2], STEPS[:1]
+    result = {"bench": "ledgers", **machine.context(kafka=deps.DEFAULT_VERSION), "rows": []}
+    print(HEAD, flush=True)
+
+    def keep(row):
+        print(line(row), flush=True)
+        result["rows"].append(row)
+        machine.save(options.json, result)
+    for kind in kinds:
+        measure(kind, seconds, fast, steps, keep)
+    sys.exit(any("problem" in row for row in result["rows"]))
+
+
+if __name__ == "__main__":
+    main()
