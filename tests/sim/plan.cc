@@ -51,9 +51,6 @@ bool is_of_store(Fault fault, const StoreKind& kind) {
       return kind.newest_only;
     case Fault::notice_lost:
       return kind.store == Store::postgres;
-    case Fault::write_duplicated:
-    case Fault::write_reordered:
-      return !kind.in_turn;
     case Fault::offset_hole:
       return kind.store == Store::kafka;
     case Fault::no_broker_time:

@@ -22,17 +22,15 @@ struct StoreKind {
   bool writers_stamps;
   /// A tail reads the newest record of each writer and kind, and all that come after it starts.
   bool newest_only;
-  /// A writer's records never overtake each other, and each is stored once at most.
-  bool in_turn;
   /// Stamps never fall, whoever leads the log.
   bool stamps_rise;
 };
 
 inline constexpr std::array<StoreKind, 4> kStores{{
-    {Store::kafka, "kafka", 1, false, false, false, false},
-    {Store::etcd, "etcd", 50, true, true, true, false},
-    {Store::postgres, "postgres", 1, false, false, false, true},
-    {Store::quorum, "quorum", 1, false, false, false, true},
+    {Store::kafka, "kafka", 1, false, false, false},
+    {Store::etcd, "etcd", 50, true, true, false},
+    {Store::postgres, "postgres", 1, false, false, true},
+    {Store::quorum, "quorum", 1, false, false, true},
 }};
 
 [[nodiscard]] constexpr const StoreKind& kind_of(Store store) noexcept {

@@ -43,7 +43,6 @@ struct Reader {
   std::int64_t version = 0;
   std::uint64_t topic = 0;  ///< which incarnation it reads
   Time last_landing = 0;    ///< of what this process wrote to the log
-  std::uint64_t sent = 0;   ///< how much this process has sent to the log
   /// Where a tail reads the newest records only: these, below the end at its start.
   std::vector<std::int64_t> newest;
   std::int64_t whole_from = 0;        ///< from there on all of them

@@ -82,8 +82,6 @@ class World {
     std::uint32_t log = 0;
     std::uint64_t seq = 0;
     std::shared_ptr<const Decoded> value;
-    ProcessId writer = kNobody;
-    std::uint64_t turn = 0;    ///< among what its writer has sent to the log
     std::uint32_t place = 0;   ///< among the records of its kind in its batch
     Time give_up_at = 0;
     std::uint64_t topic = 0;
@@ -132,7 +130,6 @@ class World {
                                                                 std::int64_t end);
   [[nodiscard]] Below start_at_the_newest(Reader& reader, std::uint32_t log,
                                           std::int64_t end) const;
-  [[nodiscard]] bool takes_its_turn(const WriteOnItsWay& write);
   [[nodiscard]] static bool is_left_out(const Reader& reader, std::int64_t position);
   void compact(std::uint32_t log);
   [[nodiscard]] Reread read_again(const RereadRequest& request) const;
@@ -335,8 +332,6 @@ class World {
   std::vector<std::vector<BrokerTime>> beats_;  ///< by partition: stamps by offset
   std::array<Time, 3> broker_skew_{};
   Random positions_;
-  /// Of the newest that was stored, by writer and log.
-  std::map<std::pair<ProcessId, std::uint32_t>, std::uint64_t> turns_;
   std::uint64_t topic_ = 1;
   Time topic_made_at_ = 0;  ///< the last time that it was made again
   Time topic_away_until_ = 0;

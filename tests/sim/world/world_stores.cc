@@ -1,5 +1,5 @@
 // What other stores than Kafka do: positions that are not dense, stamps of the writers' clocks, a
-// history of the newest records only, records that never overtake each other.
+// history of the newest records only.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -70,15 +70,6 @@ Below World::start_at_the_newest(Reader& reader, std::uint32_t log, std::int64_t
   reader.whole_from = end;
   reader.next = reader.newest.empty() ? end : reader.newest.front();
   return end == 0 ? Below::nothing : Below::unread;
-}
-
-// What was overtaken finds another record in its place, and is not stored.
-bool World::takes_its_turn(const WriteOnItsWay& write) {
-  if (!plan_.store().in_turn) return true;
-  std::uint64_t& newest = turns_[{write.writer, write.log}];
-  if (write.turn <= newest) return false;
-  newest = write.turn;
-  return true;
 }
 
 bool World::is_left_out(const Reader& reader, std::int64_t position) {
