@@ -53,7 +53,8 @@ def table(result):
 
 EVENTS = {"kill": "SIGKILL", "stop": "SIGSTOP", "cut": "link cut", "leave": "planned leave",
           "join": "join", "rolling": "rolling restart", "hang": "hung executor",
-          "pair": "assigner and owner SIGKILL"}
+          "pair": "assigner and owner SIGKILL",
+          "machine": "the same, and the leading voter"}
 
 
 def _planned_rows(cell):

@@ -9,7 +9,7 @@ from readbacks import Readbacks
 from seat_watch import SeatWatch
 
 # Others take over what one, or two, cannot lead any more.
-TAKEN = ("kill", "stop", "cut", "hang", "pair")
+TAKEN = ("kill", "stop", "cut", "hang", "pair", "machine")
 PLANNED = ("leave", "join", "rolling")  # windows in which a move was planned
 
 
@@ -166,21 +166,33 @@ class Group:
     def pairs(self, count):
         """SIGKILL of the assigner and of another owner at once, both replaced by new ones."""
         for turn in range(count):
-            live = self.fleet.live()
-            assigner = self.seat.holder_of(live)
-            victims = [assigner, next(owner for owner in live if owner is not assigner)]
-            held = {partition for victim in victims for partition in victim.leading}
-            since = boot_now()
-            for victim in victims:
-                victim.life.ended = boot_now()
-                os.kill(victim.pid, signal.SIGKILL)
-            for victim in victims:
-                victim.child.wait()
-            self._note("pair", victims, held, since)
-            self.fleet.wait_led()
-            self._settle(f"pair {turn}")
-            for _ in victims:
-                self._join(f"join after pair {turn}")
+            self._kill_pair("pair", turn)
+
+    def machines(self, count):
+        """The same, and the voter that leads at that moment: as if all were on one machine."""
+        for turn in range(count):
+            self._kill_pair("machine", turn, [self.kafka.leader(self.fleet.topic)])
+
+    def _kill_pair(self, kind, turn, servers=()):
+        live = self.fleet.live()
+        assigner = self.seat.holder_of(live)
+        victims = [assigner, next(owner for owner in live if owner is not assigner)]
+        held = {partition for victim in victims for partition in victim.leading}
+        since = boot_now()
+        for victim in victims:
+            victim.life.ended = boot_now()
+            os.kill(victim.pid, signal.SIGKILL)
+        for server in servers:
+            self.kafka.stop_node(server)
+        for victim in victims:
+            victim.child.wait()
+        self._note(kind, victims, held, since)
+        if servers:
+            self.kafka.start()
+        self.fleet.wait_led()
+        self._settle(f"{kind} {turn}")
+        for _ in victims:
+            self._join(f"join after {kind} {turn}")
 
     def leaves(self, count):
         """Planned leaves, each replaced by a new one."""

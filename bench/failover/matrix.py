@@ -51,7 +51,7 @@ SESSIONS = [("consumer", ms) for ms in (300, 500, 1000, 3000)] + [("classic", 30
 HARD = [("consumer", 500), ("classic", 3000)]  # where everything is done
 SMALL, LARGE = (3, 8), (6, 256)
 SLOTS = 4096
-IN_GROUP = ("kills", "leaves", "stops", "cuts", "rollings", "hangs", "pairs")
+IN_GROUP = ("kills", "leaves", "stops", "cuts", "rollings", "hangs", "pairs", "machines")
 EVENTS = (*IN_GROUP, "idles")
 
 
@@ -70,6 +70,7 @@ class Cell:
     rollings: int = 0
     hangs: int = 0  # of an executor
     pairs: int = 0  # the assigner and another owner killed at once
+    machines: int = 0  # the same, and the voter that leads
     idles: int = 0  # an assigner that owns nothing is killed, stopped, half cut: so many of each
     metered: bool = False  # the processes say how long their claims took
 
@@ -115,10 +116,11 @@ def planned_cells():
 
 def ledger_cells():
     """The same on each ledger."""
-    return [Cell(protocol, session_ms, mode, *LARGE, kills=20, stops=5, leaves=5, rollings=1,
-                 hangs=5)
-            for session_ms in (500, 3000) for mode in MODES
-            for protocol in ("assigner", *STORES)]
+    found = [Cell(protocol, session_ms, mode, *LARGE, kills=20, stops=5, leaves=5, rollings=1,
+                  hangs=5)
+             for session_ms in (500, 3000) for mode in MODES
+             for protocol in ("assigner", *STORES)]
+    return found + [Cell("quorum", 500, mode, *LARGE, machines=10) for mode in MODES]
 
 
 def large_cells():
