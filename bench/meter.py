@@ -49,6 +49,27 @@ def proportional_kib(smaps_rollup):
     return int(re.search(r"^Pss:\s+(\d+) kB", smaps_rollup, re.MULTILINE)[1])
 
 
+def proportional_mib(pid):
+    """The same of a process now; 0: it has gone."""
+    try:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return proportional_kib(rollup) / 1024
+
+
+def server_pids(store):
+    """Of all servers of a store, and of the processes that these have started."""
+    found = [node.child.pid for node in store.nodes if node.child]
+    for pid in found:  # which grows
+        try:
+            text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+        except FileNotFoundError:
+            continue
+        found += [int(child) for child in text.split()]
+    return found
+
+
 class Meter:
     """Use of the machine by some processes, from now on."""
 
@@ -71,11 +92,10 @@ class Meter:
             went = traffic.get(pid, sockets.Traffic()).since(
                 self.traffic.get(pid, sockets.Traffic()))
             count, clients = threads(pid)
-            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
             found[pid] = {
                 "cpu_percent": spent(self.cpu[pid], thread_seconds(pid)) / seconds * 100,
                 "resident_mib": children.resident_bytes(pid) / 2**20,
-                "proportional_mib": proportional_kib(rollup) / 1024,
+                "proportional_mib": proportional_mib(pid),
                 "threads": count, "clients": clients,
                 "sent_kb_s": went.sent / seconds / 1000,
                 "received_kb_s": went.received / seconds / 1000,

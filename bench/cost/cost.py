@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""What ownership costs in steady state: an owner, a watcher and the broker, on real Apache Kafka.
+"""What ownership costs in steady state: an owner, a watcher and the servers of the ledger.
 
     bench/cost/cost.py                    every cell, about 7 minutes
     bench/cost/cost.py --cells assigner   4 and 10 processes, where a member assigns and in a group
     bench/cost/cost.py --cells sixty      60 processes, the same
+    bench/cost/cost.py --cells ledgers    10 processes on Kafka, an etcd, a PostgreSQL, and voters
     bench/cost/cost.py --quick            one small cell of each
 
 For each cell, over a window in steady state: processor time, resident and proportional memory,
@@ -23,11 +24,12 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 sys.path.insert(0, str(REPOSITORY / "bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import machine  # noqa: E402
-from meter import Meter  # noqa: E402
+from meter import Meter, server_pids  # noqa: E402
 from harness import children, deps  # noqa: E402
 from harness.children import boot_now, wait_until  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import Fleet, environment, option_list, tool_path  # noqa: E402
+from harness.stores.by_name import STORES  # noqa: E402
 
 SLOTS = 4096
 
@@ -43,11 +45,13 @@ class Cell:
     variation: str = "claimed"
     hints: bool = True
     assignment: str = "group"
+    ledger: str = "kafka"
 
     @property
     def name(self):
         """For a topic, and for people."""
         source = "" if self.assignment == "group" else f"{self.assignment}-"
+        source = source if self.ledger == "kafka" else f"{self.ledger}-"
         return (f"{source}{self.variation}{'' if self.hints else '-no-hints'}-m{self.partitions}"
                 f"-p{self.processes}-l{self.logs}-i{self.interval_ms}")
 
@@ -79,6 +83,9 @@ class Cell:
 SOURCES = [Cell(processes=processes, logs=1, assignment=assignment)
            for processes in (4, 10) for assignment in ("group", "assigner")]
 SIXTY = [Cell(processes=60, logs=1, assignment=assignment) for assignment in ("group", "assigner")]
+# A member assigns on each ledger.
+LEDGERS = [Cell(processes=10, logs=1, assignment="assigner", ledger=ledger)
+           for ledger in ("kafka", *STORES)]
 # One thing varies at a time, around the cell that has an aim in the order of this project.
 CELLS = [Cell(),
          Cell(partitions=64), Cell(partitions=1024),
@@ -87,7 +94,8 @@ CELLS = [Cell(),
          Cell(interval_ms=100), Cell(interval_ms=2000),
          Cell(variation="broadcast"), Cell(variation="broadcast", hints=False),
          *(cell for cell in SOURCES if cell != Cell(logs=1))]
-SETS = {"all": CELLS, "assigner": SOURCES, "sixty": SIXTY}
+SETS = {"all": CELLS, "assigner": SOURCES, "sixty": SIXTY,
+        "ledgers": LEDGERS}
 
 
 def arguments():
@@ -123,8 +131,8 @@ def medians(rows):
 
 def start_watcher(kafka, folder, cell):
     """A process that owns nothing and reads the same logs."""
-    options = {"brokers": kafka.bootstrap, "topic": cell.name, "group": cell.name,
-               "partitions": cell.partitions, "slots": SLOTS, "json": True, **cell.options()}
+    options = {**kafka.place(cell.name), "group": cell.name, "partitions": cell.partitions,
+               "slots": SLOTS, "json": True, **cell.options()}
     for not_a_watchers in ("interval", "variation", "no_hints", "assignment"):
         options.pop(not_a_watchers, None)
     with open(folder / "watcher.out", "wb") as out, open(folder / "watcher.err", "wb") as err:
@@ -154,9 +162,9 @@ def measure(kafka, folder, cell, window):
                 wait_until(lambda: (folder / "watcher.out").stat().st_size > 0, 30,
                            "the watcher tells of an owner")
             owners = [owner.pid for owner in fleet.live()]
-            broker = kafka.nodes[0].child.pid
+            servers = server_pids(kafka)
             records = ends(kafka, cell)
-            meter = Meter([*owners, broker] + ([watcher.pid] if watcher else []))
+            meter = Meter([*owners, *servers] + ([watcher.pid] if watcher else []))
             rates = meter.after(window)
             records = ends(kafka, cell) - records
             seconds = boot_now() - meter.began
@@ -167,7 +175,8 @@ def measure(kafka, folder, cell, window):
             "owner": medians([rates[pid] for pid in owners]),
             "owned_partitions": len(assignment) // cell.processes,
             "watcher": rates[watcher.pid] if watcher else None,
-            "broker_cpu_percent": rates[broker]["cpu_percent"],
+            "broker_cpu_percent": sum(rates[pid]["cpu_percent"] for pid in servers),
+            "broker_mib": sum(rates[pid]["proportional_mib"] for pid in servers),
             "records_s": records / seconds,
             "most_records_s": cell.most_records_a_second()}
 
@@ -184,7 +193,8 @@ COLUMNS = [("records/s", lambda row: row["records_s"]),
            *((head, lambda row, name=name: row["watcher"] and row["watcher"][name])
              for head, name in (("watcher %", "cpu_percent"), ("MiB", "resident_mib"),
                                 ("req/s", "requests_s"), ("kB/s in", "received_kb_s"))),
-           ("broker %", lambda row: row["broker_cpu_percent"])]
+           ("broker %", lambda row: row["broker_cpu_percent"]),
+           ("PSS MiB", lambda row: row["broker_mib"])]
 
 
 def table(results):
@@ -198,8 +208,10 @@ def table(results):
     return "\n".join(lines)
 
 
-def broker(options, assignment):
-    """A broker for the cells of this source of assignments: as Kafka comes, with an assigner."""
+def broker(options, ledger, assignment):
+    """Servers for the cells of this source of assignments: as they come, with an assigner."""
+    if ledger in STORES:
+        return STORES[ledger]()
     if assignment != "group":
         return KafkaBroker(options.version, session_ms=None)
     return KafkaBroker(options.version, session_ms=3000, heartbeat_ms=300)
@@ -219,10 +231,10 @@ def main():
               "window_s": options.window, "cells": []}
     results = result["cells"]
     with tempfile.TemporaryDirectory(prefix="neliroute-cost-") as folder:
-        for assignment in dict.fromkeys(cell.assignment for cell in options.cells):
-            with broker(options, assignment) as kafka:
+        for kind in dict.fromkeys((cell.ledger, cell.assignment) for cell in options.cells):
+            with broker(options, *kind) as kafka:
                 for cell in options.cells:
-                    if cell.assignment != assignment:
+                    if (cell.ledger, cell.assignment) != kind:
                         continue
                     results.append(measure(kafka, Path(folder), cell, options.window))
                     print(f"{cell.name}: an owner takes {results[-1]['owner']['cpu_percent']:.2f} "

@@ -22,6 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 sys.path.insert(0, str(REPOSITORY / "bench"))
 import machine  # noqa: E402
+from meter import proportional_mib, server_pids  # noqa: E402
 from harness import children, deps  # noqa: E402
 from harness.children import boot_now  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
@@ -57,18 +58,6 @@ def address(kind, store):
     return store.place(TOPIC)["ledger"]
 
 
-def processes(store):
-    """Of all its servers, and theirs."""
-    found = [node.child.pid for node in store.nodes if node.child]
-    for pid in found:  # which grows
-        try:
-            text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-        except FileNotFoundError:
-            continue
-        found += [int(child) for child in text.split()]
-    return found
-
-
 def written_bytes(pid):
     """What it sent to a disk so far."""
     try:
@@ -87,7 +76,7 @@ class Meter:
 
     def _now(self):
         return {pid: (children.cpu_seconds(pid), written_bytes(pid))
-                for pid in processes(self.store)}
+                for pid in server_pids(self.store)}
 
     def rates(self):
         """Percent of a core, bytes an hour, memory."""
@@ -96,7 +85,7 @@ class Meter:
         wrote = sum(row[1] - self.before.get(pid, (0, 0))[1] for pid, row in now.items())
         return {"cpu_percent": cpu / seconds * 100,
                 "written_mb_h": wrote / seconds * 3600 / 1e6,
-                "resident_mib": sum(children.resident_bytes(pid) for pid in now) / 2**20}
+                "proportional_mib": sum(proportional_mib(pid) for pid in now)}
 
 
 def load(place, seconds, clients, **options):
@@ -142,8 +131,8 @@ def line(row):
     text = (f"{head} {row['stored_s']:>9.0f} {row['delivered_s']:>10.0f} {back['median']:>8.1f} "
             f"{back['p99']:>8.1f} {row['failed']:>7}")
     if "cpu_percent" in row:
-        text += (f"   servers: {row['cpu_percent']:.0f} % of a core, {row['resident_mib']:.0f} MiB,"
-                 f" {row['written_mb_h']:.0f} MB written an hour")
+        text += (f"   servers: {row['cpu_percent']:.0f} % of a core, "
+                 f"{row['proportional_mib']:.0f} MiB, {row['written_mb_h']:.0f} MB written an hour")
     return text
 
 
