@@ -141,7 +141,7 @@ ToClient read_to_client(Reader& in) {
     case 4:
       return read_committed(in);
     case 5:
-      return Appended{in.number<std::uint64_t>(), in.index()};
+      return Appended{in.number<std::uint64_t>(), in.index(kNothing)};
     default:
       in.require(false);
       return Resigned{};

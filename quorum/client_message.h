@@ -92,7 +92,7 @@ struct Entries {
   std::vector<Entry> entries;
 };
 
-/// It is committed there.
+/// It is committed there; or kNothing: it is not stored, as the log is full.
 struct Appended {
   std::uint64_t number = 0;
   Index index = 0;

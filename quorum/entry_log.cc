@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace neliroute::quorum {
+namespace {
+
+std::size_t bytes_of(const Entry& entry) {
+  const auto* record = std::get_if<std::string>(&entry.what);
+  return sizeof(Entry) + (record != nullptr ? record->size() : 0);
+}
+
+}  // namespace
 
 const Entry& EntryLog::at(Index index) const {
   NELIROUTE_ASSERT(index >= first() && index < end(), "no entry has this index");
@@ -23,12 +31,14 @@ void EntryLog::append(Entry entry) {
   if (std::holds_alternative<Configuration>(entry.what)) {
     configured_.push_back(end());
   }
+  bytes_ += bytes_of(entry);
   entries_.push_back(std::move(entry));
 }
 
 void EntryLog::cut(Index from) {
   NELIROUTE_ASSERT(from >= first(), "what was dropped cannot be cut off");
   while (end() > from) {
+    bytes_ -= bytes_of(entries_.back());
     entries_.pop_back();
   }
   while (!configured_.empty() && configured_.back() >= from) {
@@ -40,6 +50,7 @@ void EntryLog::drop(Index first) {
   NELIROUTE_ASSERT(first <= end(), "entries that do not exist cannot be dropped");
   while (start_.first < first) {
     Entry& entry = entries_.front();
+    bytes_ -= bytes_of(entry);
     start_.term_before = entry.term;
     start_.stamped_before = entry.stamped;
     if (auto* configuration = std::get_if<Configuration>(&entry.what)) {

@@ -5,6 +5,7 @@
 // Threads: one.   Units: indices.   Errors: an index outside of the log aborts.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <optional>
 
@@ -24,6 +25,8 @@ class EntryLog {
   [[nodiscard]] const Entry& at(Index index) const;
   /// Of the entry below this index; also of the one below the first.
   [[nodiscard]] Term term_before(Index index) const;
+  /// About, in memory.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] Term last_term() const { return term_before(end()); }
   [[nodiscard]] BrokerTime last_stamp() const {
     return entries_.empty() ? start_.stamped_before : entries_.back().stamped;
@@ -43,6 +46,7 @@ class EntryLog {
  private:
   LogStart start_;
   std::deque<Entry> entries_;
+  std::size_t bytes_ = 0;
   /// Where the configurations are, rising.
   std::deque<Index> configured_;
 };

@@ -106,6 +106,10 @@ void ServedLog::take_inputs(LocalTime now) {
     } else if (auto* proposal = std::get_if<Proposal>(&input)) {
       const auto client = proposal->client.lock();
       if (!client || !leads_in(proposal->term)) continue;
+      if (is_full(now)) {
+        client->on_proposed(quorum::kNothing);
+        continue;
+      }
       tell_clock(wall, now);
       const auto index = voter.propose(std::move(proposal->record), wall);
       if (index) client->on_proposed(*index);
@@ -114,6 +118,18 @@ void ServedLog::take_inputs(LocalTime now) {
     }
   }
   peer_bytes_ = 0;
+}
+
+/// What is kept for a time is kept: a client that writes without end must not take all memory.
+bool ServedLog::is_full(LocalTime now) {
+  if (kept_->voter.entries().bytes() < options_.bytes_max) return false;
+  notices_->say_seldom(shown() + " full", Severity::error,
+                       shown() + " is full: its records of " + in_ms(options_.kept) + " take " +
+                           std::to_string(options_.bytes_max >> 20) +
+                           " MiB, and no more are stored until old ones are dropped. Find who "
+                           "writes so many, or give all voters a shorter --kept",
+                       now);
+  return true;
 }
 
 /// Stamps do not fall, so they stand still until this machine's clock has caught up.

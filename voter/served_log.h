@@ -37,7 +37,7 @@ class LogClient {
   LogClient& operator=(const LogClient&) = delete;
   virtual ~LogClient() = default;
 
-  /// The first of its records that had no place yet has this one.
+  /// The first of its records that had no place yet has this one; kNothing: the log is full.
   virtual void on_proposed(quorum::Index index) = 0;
   /// Anything may have changed. It is not removed from inside.
   virtual void on_change() = 0;
@@ -51,6 +51,7 @@ class ServedLog {
     std::string folder;
     quorum::VoterOptions voter;
     milliseconds kept{0};
+    std::size_t bytes_max = 0;
   };
   struct Handlers {
     std::function<void(const quorum::Message&)> send;
@@ -120,6 +121,7 @@ class ServedLog {
   void tell(const quorum::Ready& ready, LocalTime now);
   void tell_leader(LocalTime now);
   void tell_clock(BrokerTime wall, LocalTime now);
+  [[nodiscard]] bool is_full(LocalTime now);
   void tell_voters();
   void arm(LocalTime now);
   [[nodiscard]] std::string shown() const { return "log " + std::to_string(options_.number); }

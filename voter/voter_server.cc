@@ -213,6 +213,7 @@ void VoterServer::State::add_log(std::uint32_t number, const std::string& folder
   of.number = number;
   of.folder = folder;
   of.kept = options.kept;
+  of.bytes_max = options.log_bytes_max;
   of.voter.address = options.address;
   of.voter.addresses = options.voters;
   of.voter.priorities = priorities_of(options, number);

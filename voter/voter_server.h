@@ -38,6 +38,8 @@ struct VoterServerOptions {
   std::string private_key;
   /// Further clients are refused.
   std::size_t clients_max = 1024;
+  /// Of a log, in memory. A log that is full takes no records until old ones are dropped.
+  std::size_t log_bytes_max = std::size_t{1} << 30;
 };
 
 class VoterServer {

@@ -91,7 +91,15 @@ void QuorumWriter::take(Lane& lane, const quorum::Appended& appended) {
   while (!lane.queue.empty() && lane.queue.entries().front().number < appended.number) {
     lane.queue.answer(lane.queue.entries().front().number, std::nullopt);
   }
-  lane.queue.answer(appended.number, appended.index);  // or it was late, and has failed
+  lane.is_full = appended.index == quorum::kNothing;
+  if (lane.is_full) {
+    // It fails in its time: whoever waits for it would write it again at once.
+    lane.link->voters().reports().report(
+        kQuorumWriter, 2, Severity::error,
+        "records are not stored, as the log is full; what its voters say tells more", boot_now());
+  } else {
+    lane.queue.answer(appended.number, appended.index);  // or it was late, and has failed
+  }
   if (!closed_) forward(lane);
 }
 
@@ -103,7 +111,7 @@ void QuorumWriter::on_written(Lane& lane, std::uint64_t seq,
   if (position) {
     if (sent) voters.statistics().note_answer(*sent, false, now);
     voters.reports().recovered(kQuorumWriter, "records are written again", now);
-  } else if (sent) {
+  } else if (sent && !lane.is_full) {  // which has been said
     voters.reports().report(kQuorumWriter, 0, Severity::error,
                             "a record was not stored within " + std::to_string(patience_.count()) +
                                 " ms; trying again",

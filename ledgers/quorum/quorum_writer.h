@@ -55,6 +55,7 @@ class QuorumWriter final : public LedgerWriter, public std::enable_shared_from_t
     std::uint64_t last = 0;  ///< counts records
     std::uint64_t said = 0;  ///< up to this one on this channel
     std::deque<Sent> sent;   ///< on this channel, and not answered
+    bool is_full = false;    ///< the log, as was said last
   };
 
   void forward(Lane& lane);

@@ -37,7 +37,7 @@ std::vector<ToClient> to_client() {
           Resigned{},
           Answer{1, LogId(9), 4, 9, 5, 3, entries()},
           Entries{5, entries()},
-          Appended{8, 6}};
+          Appended{8, 6}, Appended{9, kNothing}};
 }
 
 template <class Message>

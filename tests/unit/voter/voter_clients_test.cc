@@ -70,6 +70,31 @@ TEST(VoterClientsTest, manyRecordsAreAppendedInTheirOrder) {
   for (std::uint64_t i = 0; i < kCount; ++i) ASSERT_EQ(records[i], std::to_string(i));
 }
 
+TEST(VoterClientsTest, aLogThatIsFullStoresNoMoreUntilOldRecordsAreDropped) {
+  constexpr std::size_t kMost = 100'000;
+  ServerRig rig(3, [](VoterServerOptions& options) {
+    options.log_bytes_max = kMost;
+    options.kept = milliseconds(2'000);
+  });
+  rig.start_all();
+  const auto client = rig.client();
+  const std::string record(10'000, 'x');
+  std::uint64_t said = 0;
+  const auto append = [&] {
+    EXPECT_TRUE(client->say(quorum::AppendRecord{++said, record}));
+    const auto appended = client->hear_one<quorum::Appended>();
+    EXPECT_TRUE(appended);
+    EXPECT_EQ(appended ? appended->number : 0, said);
+    return appended ? appended->index : quorum::kNothing;
+  };
+  while (append() != quorum::kNothing && said < 20) {
+  }
+  EXPECT_EQ(said, kMost / record.size() + 1) << "the last that has room may be too large";
+  EXPECT_TRUE(rig.has_notice(rig.leader(), "is full"));
+  EXPECT_TRUE(rig.ask({1, quorum::kNothing, std::nullopt, 1})) << "it still answers";
+  EXPECT_TRUE(ServerRig::wait([&] { return append() != quorum::kNothing; }));
+}
+
 TEST(VoterClientsTest, anAskIsAnsweredWithWhatItAsksFor) {
   ServerRig rig(3);
   rig.start_all();

@@ -154,6 +154,32 @@ TEST_F(QuorumVotersTest, IsPreparedAndReadForAnAudit) {
   EXPECT_FALSE(read->at(0).cut_short);
 }
 
+class QuorumFullTest : public QuorumVotersTest {
+ protected:
+  QuorumFullTest()
+      : QuorumVotersTest([](VoterServerOptions& options) {
+          options.log_bytes_max = 20'000;
+          options.kept = 3s;
+        }) {}
+};
+
+TEST_F(QuorumFullTest, WhatALogHasNoRoomForFailsInItsTimeAndThenItGoesOn) {
+  open_and_read(driver_);
+  constexpr std::uint64_t kCount = 200;
+  for (std::uint64_t seq = 1; seq <= kCount; ++seq) driver_.write(Log{0}, seq);
+  ASSERT_TRUE(driver_.wait([](const Seen& seen) {
+    return seen.acknowledged.size() + seen.failed.size() == kCount;
+  }));
+  EXPECT_FALSE(driver_.seen().acknowledged.empty());
+  EXPECT_FALSE(driver_.seen().failed.empty());
+  const auto notices = driver_.seen().notices;
+  EXPECT_TRUE(std::ranges::any_of(notices, [](const Notice& notice) {
+    return notice.text.find("the log is full") != std::string::npos;
+  }));
+  write_until_read(driver_, 1'000);
+  EXPECT_TRUE(driver_.seen().gaps.empty());
+}
+
 class QuorumWithKeyTest : public QuorumVotersTest {
  protected:
   QuorumWithKeyTest()
