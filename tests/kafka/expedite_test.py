@@ -87,7 +87,6 @@ class SlowHeartbeats(case.KafkaCase):
         asked = self.asked(ports)
         self.note(f"{count} at rest after {took:.1f} s; heartbeats wanted early: {sum(asked):.0f}, "
                   f"at most {max(asked):.0f} a process, in {intervals} intervals")
-        self.assertGreater(sum(asked), 0)
         self.assertLessEqual(max(asked), MOST * intervals)
         # Nothing changes any more: what is under way ends, and the counters stand still.
         def stands_still():
