@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children, owners, process  # noqa: E402
 from harness.stores.postgres import Postgres  # noqa: E402
+from harness.stores.postgres_cluster import PostgresCluster  # noqa: E402
 
 STOPPER = Path(sys.argv.pop(2)).resolve()
 EXAMPLE = Path(sys.argv.pop(1)).resolve()
@@ -22,16 +23,18 @@ KEY = "account-7"
 class Teller:
     """One process of the example, asked by its stdin."""
 
-    def __init__(self, folder, port, brokers, database, assignment, *more):
+    def __init__(self, folder, port, *places, assignment, before="write"):
+        """`before`: what stop_before_booking() stops it at."""
         self.trigger = folder / f"{port}.stop"
         self.log = folder / f"{port}.log"
         env = process.environment({"LD_PRELOAD": str(STOPPER),
                                    "STOP_BEFORE_WRITE": str(self.trigger),
+                                   "STOP_BEFORE": before,
                                    "NELIROUTE_ASSIGNMENT": assignment,
                                    "NELIROUTE_SESSION": "2s"})
         with open(self.log, "wb") as log:
             self.child = children.spawn(
-                [EXAMPLE, f"127.0.0.1:{port}", brokers, database, *more], text=True, bufsize=1,
+                [EXAMPLE, f"127.0.0.1:{port}", *places], text=True, bufsize=1,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=env)
         self.booked = []  # what it said it has written
 
@@ -91,8 +94,6 @@ class Fencing(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        if not EXAMPLE.is_file():
-            raise FileNotFoundError(f"{EXAMPLE}: run scripts/setup --tests, configure and build")
         cls.database = cls.enterClassContext(Postgres())
 
     def setUp(self):
@@ -102,8 +103,8 @@ class Fencing(unittest.TestCase):
 
     def start(self, port, *more):
         """One more process."""
-        teller = Teller(self.folder, port, self.brokers, self.database.conninfo, self.assignment,
-                        *more)
+        teller = Teller(self.folder, port, self.brokers, self.database.conninfo, *more,
+                        assignment=self.assignment)
         self.addCleanup(children.end, teller.child)
         return teller
 
@@ -189,5 +190,61 @@ class Fencing(unittest.TestCase):
         self.assertEqual(sum(first.booked + second.booked), 16)
 
 
+class InOneTransaction(unittest.TestCase):
+    """The ledger is in the store's database: the transaction that writes asks it first."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.database = cls.enterClassContext(PostgresCluster())
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.database.query("DROP TABLE IF EXISTS balances")
+        self.database.delete_topic("tellers")
+
+    def start(self, port, before="write"):
+        """One more process."""
+        teller = Teller(self.folder, port, self.database.uri("postgres"), assignment="assigner",
+                        before=before)
+        self.addCleanup(children.end, teller.child)
+        return teller
+
+    def balance(self):
+        """As it is stored."""
+        (balance,), = self.database.query("SELECT balance FROM balances")
+        return int(balance)
+
+    def refuses_the_first(self, before):
+        """It is stopped there, and wakes up when another has taken over and written. Returns how
+        many transactions the server has ended."""
+        first = self.start(7001, before)
+        self.assertEqual(first.add(5), 5)
+        ended = self.ended_transactions()
+        first.stop_before_booking(1)
+        second = self.start(7002)
+        self.assertEqual(second.add(10), 15)
+        first.wake()
+        self.assertEqual(first.answer(1), "refused, somebody newer owns it")
+        self.assertEqual(self.balance(), 15)
+        children.end(first.child)
+        self.assertEqual(second.add(1), 16)
+        self.assertEqual(self.balance(), sum(first.booked + second.booked))
+        return self.ended_transactions() - ended
+
+    def ended_transactions(self):
+        """How many the server has ended because their clients stood still."""
+        return self.database.primary.log_text().count("due to idle-in-transaction timeout")
+
+    def test_one_that_stopped_before_its_transaction_is_refused_by_the_ledger(self):
+        """Its check is in the transaction: begin() came before."""
+        self.assertEqual(self.refuses_the_first("BEGIN"), 0)
+
+    def test_one_that_stopped_between_check_and_write_is_refused_by_the_server(self):
+        """Which ends its transaction, or its successor could not claim."""
+        self.assertEqual(self.refuses_the_first("write"), 1)
+
+
 if __name__ == "__main__":
+    if not EXAMPLE.is_file():
+        raise FileNotFoundError(f"{EXAMPLE}: run scripts/setup --tests, configure and build")
     unittest.main(verbosity=2)
