@@ -72,12 +72,14 @@ Awaitable<std::optional<quorum::ToClient>> QuorumTalk::hear() {
 Awaitable<std::optional<quorum::Answer>> QuorumTalk::ask_once(quorum::Ask question) {
   if (!channel_) channel_ = co_await finder_.find();
   if (!channel_) co_return std::nullopt;
+  question.number = ++questions_;
   const bool asked = co_await channel_->write(encode(quorum::ToVoter(question)), kTalkAnswer);
   if (!asked) channel_.reset();
   while (channel_) {
     auto said = co_await hear();
     if (!said) break;
-    if (auto* answer = std::get_if<quorum::Answer>(&*said)) co_return std::move(*answer);
+    auto* answer = std::get_if<quorum::Answer>(&*said);
+    if (answer != nullptr && answer->number == question.number) co_return std::move(*answer);
   }
   co_return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <neliroute/error.h>
@@ -63,6 +64,7 @@ class QuorumTalk {
   std::shared_ptr<QuorumVoters> voters_;
   LeaderFinder finder_;
   std::shared_ptr<Channel> channel_;
+  std::uint64_t questions_ = 0;
   LocalTime deadline_;
   bool said_silent_ = false;
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ledgers/quorum/quorum_talk.h"
 #include "tests/unit/ledgers/quorum/pretended_quorum.h"
 #include "tests/unit/ledgers/sick_server.h"
 
@@ -191,6 +192,64 @@ TEST_F(ReadQuorumTest, SaysWhereItIsCutShort) {
   EXPECT_EQ(logs[0].low, 7);
   EXPECT_TRUE(logs[0].cut_short);
   EXPECT_EQ(read_, (std::vector<std::uint64_t>{7, 8, 9}));
+}
+
+TEST_F(ReadQuorumTest, AnswersToOtherQuestionsAreNotTaken) {
+  voters_.change([](Script& script) { script.strange = true; });
+  const auto prepared = prepare();
+  ASSERT_TRUE(prepared) << prepared.error().message();
+  for (std::uint64_t seq = 1; seq <= 3; ++seq) voters_.append(Log{0}, claim_of(seq, 8));
+  const auto logs = read();
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_FALSE(logs[0].cut_short);
+  EXPECT_EQ(read_, (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
+TEST_F(ReadQuorumTest, EntriesThatComeAgainAreReadOnce) {
+  for (std::uint64_t seq = 1; seq <= 9; ++seq) voters_.append(Log{0}, claim_of(seq, 8));
+  voters_.expire(Log{0}, 4);
+  QuorumTalk talk(connection_, nullptr, Log{0});
+  const auto seen = talk.ask(quorum::Ask{});
+  ASSERT_TRUE(seen);
+  voters_.change([](Script& script) { script.ahead = -2; });
+  std::vector<quorum::Index> taken;
+  const auto whole = talk.read(seen->log, 6, seen->end,
+                               [&](quorum::Index index, quorum::Entry& entry) {
+                                 taken.push_back(index);
+                                 EXPECT_EQ(std::get<std::string>(entry.what),
+                                           claim_of(static_cast<std::uint64_t>(index), 8));
+                               });
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(*whole);
+  EXPECT_EQ(taken, (std::vector<quorum::Index>{6, 7, 8, 9}));
+}
+
+TEST_F(ReadQuorumTest, IsNotWholeWhereEntriesAreMissingOrOfAnotherLog) {
+  for (std::uint64_t seq = 1; seq <= 9; ++seq) voters_.append(Log{0}, claim_of(seq, 8));
+  QuorumTalk talk(connection_, nullptr, Log{0});
+  const auto seen = talk.ask(quorum::Ask{});
+  ASSERT_TRUE(seen);
+  int taken = 0;
+  const auto is_whole = [&](quorum::LogId log, quorum::Index from, quorum::Index end) {
+    taken = 0;
+    const auto whole = talk.read(log, from, end, [&](quorum::Index, quorum::Entry&) { ++taken; });
+    EXPECT_TRUE(whole);
+    return whole && *whole;
+  };
+  EXPECT_TRUE(is_whole(seen->log, 0, seen->end));
+  EXPECT_EQ(taken, 10);
+  EXPECT_TRUE(is_whole(seen->log, 3, seen->end - 2)) << "what is above was not asked for";
+  EXPECT_EQ(taken, 5);
+  EXPECT_FALSE(is_whole(quorum::LogId(seen->log.value() + 1), 0, seen->end));
+  EXPECT_FALSE(is_whole(seen->log, 0, seen->end + 1));
+  EXPECT_EQ(taken, 0);
+  voters_.change([](Script& script) { script.ahead = 1; });
+  EXPECT_FALSE(is_whole(seen->log, 3, seen->end)) << "the first of them never comes";
+  EXPECT_EQ(taken, 0);
+  voters_.change([](Script& script) { script.ahead = 0; });
+  voters_.expire(Log{0}, 4);
+  EXPECT_FALSE(is_whole(seen->log, 3, seen->end));
+  EXPECT_EQ(taken, 0);
 }
 
 }  // namespace

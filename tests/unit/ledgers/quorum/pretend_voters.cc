@@ -216,11 +216,12 @@ void PretendVoters::take(Conversation& talk, const quorum::ToVoter& said) {
   PretendLog& log = script_.logs.at(talk.log);
   if (talk.reign != reign_) return;
   if (const auto* ask = std::get_if<quorum::Ask>(&said)) {
-    if (script_.answers) talk.unsaid.push_back(encode(ToClient(answer(log, *ask))));
+    ++script_.asks;
+    if (script_.answers) say_answer(talk, answer(log, *ask));
   } else if (const auto* follow = std::get_if<quorum::Follow>(&said)) {
     if (talk.next) ++script_.nonsense;
     ++script_.follows;
-    talk.next = follow->next;
+    talk.next = std::max(follow->next + script_.ahead, log.first);
   } else if (const auto* append = std::get_if<quorum::AppendRecord>(&said)) {
     ++script_.appends;
     if (!script_.stores) return;
@@ -229,6 +230,19 @@ void PretendVoters::take(Conversation& talk, const quorum::ToVoter& said) {
   } else {
     ++script_.nonsense;
   }
+}
+
+void PretendVoters::say_answer(Conversation& talk, const quorum::Answer& said) const {
+  if (script_.strange) {
+    quorum::Answer other = said;
+    ++other.number;
+    other.log = quorum::LogId{1'000};
+    other.first = other.index = other.end += 100;
+    other.term_before = 9;
+    other.entries.clear();
+    talk.unsaid.push_back(encode(ToClient(other)));
+  }
+  talk.unsaid.push_back(encode(ToClient(said)));
 }
 
 quorum::Answer PretendVoters::answer(const PretendLog& log, const quorum::Ask& ask) const {

@@ -45,6 +45,8 @@ class PretendVoters {
     bool silent = false;         ///< nobody says anything, and nobody reads
     std::optional<std::size_t> mute;  ///< accepts, and says nothing
     bool answers = true;         ///< questions
+    bool strange = false;        ///< before each answer comes one to another question
+    quorum::Index ahead = 0;     ///< so far above what is asked for it begins to send entries
     bool stores = true;          ///< records; else it does not answer
     bool beats = true;
     std::string refuses;         ///< everybody, for that reason
@@ -54,6 +56,7 @@ class PretendVoters {
     std::string key;
     // What was seen.
     std::vector<int> greeted;    ///< how often each was asked who it is
+    int asks = 0;
     int follows = 0;
     int appends = 0;
     int nonsense = 0;
@@ -102,6 +105,7 @@ class PretendVoters {
   [[nodiscard]] Awaitable<> speak(std::shared_ptr<Conversation> talk);
   [[nodiscard]] Awaitable<> wait_while_silent();
   void take(Conversation& talk, const quorum::ToVoter& said);
+  void say_answer(Conversation& talk, const quorum::Answer& said) const;
   [[nodiscard]] quorum::Answer answer(const PretendLog& log, const quorum::Ask& ask) const;
   /// What is to be said next; empty: nothing.
   [[nodiscard]] std::string next_words(Conversation& talk);

@@ -4,6 +4,8 @@
 #include <neliroute/clock.h>
 #include <string>
 
+#include "tests/eventually.h"
+#include "tests/unit/ledgers/quorum/acknowledged.h"
 #include "tests/unit/ledgers/quorum/pretended_quorum.h"
 
 namespace neliroute {
@@ -65,13 +67,67 @@ TEST_F(QuorumGapTest, AnotherLogAndItIsReadFromItsBeginning) {
   voters_.replace();
   driver_.write(Log{0}, 4);
   EXPECT_EQ(gap(), GapReason::replaced);
-  EXPECT_TRUE(driver_.wait([](const Seen& seen) { return seen.failed.size() == 1; }))
+  driver_.write(Log{0}, 5);  // now it is connected to that other log
+  EXPECT_TRUE(driver_.wait([](const Seen& seen) { return seen.failed.size() == 2; }))
       << "nothing is written to other logs than those that are read";
   EXPECT_EQ(voters_.look([](const auto& script) { return script.appends; }), appends);
   restart();
   ASSERT_TRUE(driver_.wait([](const Seen& seen) { return seen.started.size() == 2; }));
   EXPECT_EQ(driver_.seen().started[1].below, Below::nothing);
-  voters_.write_and_read(driver_, 5);
+  voters_.write_and_read(driver_, 6);
+}
+
+TEST_F(QuorumGapTest, NothingIsWrittenBeforeItIsKnownWhichLogItIs) {
+  read_three();
+  const auto asks = [this] { return voters_.look([](const auto& script) { return script.asks; }); };
+  const auto appends = [this] {
+    return voters_.look([](const auto& script) { return script.appends; });
+  };
+  const int asked = asks();
+  const int appended = appends();
+  voters_.change([](PretendVoters::Script& script) { script.answers = false; });
+  voters_.hang_up();
+  ASSERT_TRUE(eventually([&] { return asks() > asked; })) << "which log it is";
+  driver_.write(Log{0}, 4);
+  ASSERT_TRUE(eventually([&] { return asks() > asked + 1; })) << "of the next leader";
+  EXPECT_EQ(appends(), appended);
+  voters_.change([](PretendVoters::Script& script) { script.answers = true; });
+  ASSERT_TRUE(driver_.wait([](const Seen& seen) {
+    return seen.acknowledged.size() + seen.failed.size() == 4;
+  }));
+  write_until_read(driver_, 10);
+  EXPECT_TRUE(driver_.seen().gaps.empty());
+}
+
+TEST_F(QuorumGapTest, EntriesThatDoNotFollowThoseThatWereRead) {
+  read_three();
+  voters_.change([](PretendVoters::Script& script) { script.ahead = 1; });
+  voters_.lead(1);
+  EXPECT_EQ(gap(), GapReason::out_of_range);
+  EXPECT_EQ(driver_.seen().received[0].size(), 3U);
+}
+
+TEST_F(QuorumGapTest, NoneWhereEntriesComeAgain) {
+  read_three();
+  for (const quorum::Index ahead : {-1, -2, -100}) {
+    voters_.change([&](PretendVoters::Script& script) { script.ahead = ahead; });
+    voters_.lead(1);
+    write_until_read(driver_, static_cast<std::uint64_t>(100 - 20 * ahead));
+  }
+  const Seen seen = driver_.seen();
+  EXPECT_TRUE(seen.gaps.empty());
+  EXPECT_TRUE(seen.failed.empty());
+  EXPECT_EQ(seen.received[0].size(), 6U);
+  expect_acknowledged_once_and_read(seen);
+}
+
+TEST_F(QuorumGapTest, NoneWhereAnAnswerToAnotherQuestionComes) {
+  voters_.change([](PretendVoters::Script& script) { script.strange = true; });
+  read_three();
+  voters_.lead(1);
+  voters_.write_and_read(driver_, 4);
+  EXPECT_TRUE(driver_.seen().gaps.empty());
+  EXPECT_EQ(driver_.seen().started.size(), 1U);
 }
 
 TEST_F(QuorumGapTest, WhatWasNotReadAndIsNotKept) {
