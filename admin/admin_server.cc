@@ -3,11 +3,9 @@
 #include <boost/asio/strand.hpp>
 #include <neliroute/admin.h>
 #include <neliroute/clock.h>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "admin/answer_budget.h"
 #include "admin/connection.h"
 #include "admin/control/control.h"
 #include "admin/envoy/envoy_answers.h"
@@ -15,7 +13,6 @@
 #include "admin/pending_view.h"
 #include "admin/site.h"
 #include "neli_core/settings_mode.h"
-#include "router/listen/accept_gate.h"
 #include "router/text/event_line.h"
 #include "router/text/listen_address.h"
 
@@ -23,7 +20,7 @@ namespace neliroute {
 namespace {
 
 namespace asio = boost::asio;
-using admin::Connection;
+using admin::is_for_here;
 using admin::KeptChange;
 using asio::ip::tcp;
 
@@ -35,19 +32,15 @@ std::vector<std::weak_ptr<prometheus::Collectable>> collectables_of(const AdminO
   return all;
 }
 
-bool is_for_here(const tcp::acceptor& acceptor) {
-  boost::system::error_code error;
-  return acceptor.local_endpoint(error).address().is_loopback();
-}
-
 }  // namespace
 
 /// Runs everything on its strand.
-class AdminServer::Impl : public admin::Service, public std::enable_shared_from_this<Impl> {
+class AdminServer::Impl final : public admin::Service {
  public:
-  Impl(asio::any_io_executor strand, tcp::acceptor acceptor, Observable observable,
-       AdminOptions options)
-      : strand_(strand),
+  Impl(asio::any_io_executor strand, tcp::acceptor acceptor, bool only_here,
+       Observable observable, AdminOptions options)
+      : Service(std::move(acceptor), options.limits, options.on_notice),
+        strand_(strand),
         options_(std::move(options)),
         calls_(std::make_shared<admin::Calls>(std::move(options_.control))),
         control_(strand, observable, calls_, options_.limits, options_.on_notice),
@@ -55,23 +48,12 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
         site_(observable,
               {observable, {options_.per_slot_metrics}, collectables_of(options_, control_),
                options_.proxied},
-              is_for_here(acceptor) ? options_.listen : "", options_.lacks, control_, envoy_),
-        budget_(options_.limits.answer_bytes),
-        hub_(std::make_shared<admin::EventHub>(strand, site_, options_.limits)),
-        // The other file descriptors are for the ledger and the application.
-        gate_(std::move(acceptor),
-              {places_for(options_.limits.connections, 2), "the admin port", {},
-               options_.on_notice},
-              [this](tcp::socket socket, AcceptGate::PlacePtr place, bool refused) {
-                take(std::move(socket), std::move(place), refused);
-              }) {}
+              only_here ? options_.listen : "", options_.lacks, control_, envoy_),
+        hub_(std::make_shared<admin::EventHub>(strand, site_, options_.limits)) {}
 
-  admin::Site& site() override { return site_; }
+  admin::Pages& pages() override { return site_; }
   admin::EventHub& hub() override { return *hub_; }
   admin::Steps& steps() override { return control_.steps(); }
-  [[nodiscard]] const AdminLimits& limits() const override { return options_.limits; }
-  admin::AnswerBudget& budget() override { return budget_; }
-  void left(Connection& connection) override { connections_.erase(&connection); }
 
   void start();
   void close();
@@ -92,7 +74,6 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
 
  private:
   class Bridge;
-  void take(tcp::socket socket, AcceptGate::PlacePtr place, bool refused);
 
   asio::any_io_executor strand_;
   AdminOptions options_;
@@ -100,11 +81,8 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
   admin::Control control_;
   admin::EnvoyAnswers envoy_;
   admin::Site site_;
-  admin::AnswerBudget budget_;
   std::shared_ptr<admin::EventHub> hub_;
   std::shared_ptr<Observer> bridge_;
-  std::unordered_set<Connection*> connections_;
-  AcceptGate gate_;
 };
 
 /// From the router's strand to the server's.
@@ -144,18 +122,16 @@ class AdminServer::Impl::Bridge : public Observer {
 };
 
 void AdminServer::Impl::start() {
-  bridge_ = std::make_shared<Bridge>(shared_from_this());
+  const auto self = std::static_pointer_cast<Impl>(shared_from_this());
+  bridge_ = std::make_shared<Bridge>(self);
   site_.view().observable().observe(bridge_);
-  asio::post(strand_, [self = shared_from_this()] { self->gate_.start(); });
+  asio::post(strand_, [self] { self->accept(); });
 }
 
 void AdminServer::Impl::close() {
   bridge_.reset();
-  gate_.stop();
   hub_->close();
-  std::vector<std::shared_ptr<Connection>> open;
-  for (Connection* one : connections_) open.push_back(one->shared_from_this());
-  for (const auto& connection : open) connection->close();
+  close_connections();
   control_.close();
   envoy_.close();
 }
@@ -165,18 +141,6 @@ void AdminServer::Impl::take(const Transition& transition) {
   if (!facts.id) return;
   hub_->transition(event_line({facts.process.name, *facts.id, facts.lane, mode_of(facts.settings)},
                               transition, unix_minus_boot_now()));
-}
-
-void AdminServer::Impl::take(tcp::socket socket, AcceptGate::PlacePtr place, bool refused) {
-  boost::system::error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
-  if (options_.limits.send_buffer > 0) {
-    socket.set_option(asio::socket_base::send_buffer_size(options_.limits.send_buffer), ignored);
-  }
-  const auto connection =
-      std::make_shared<Connection>(std::move(socket), shared_from_this(), std::move(place));
-  connections_.insert(connection.get());
-  connection->start(refused);
 }
 
 Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor executor,
@@ -195,8 +159,8 @@ Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor exe
   std::unique_ptr<AdminServer> server(new AdminServer);
   server->address_ = address_text(bound);
   server->local_ = is_for_here(*acceptor);
-  server->impl_ = std::make_shared<Impl>(strand, std::move(*acceptor), std::move(observable),
-                                         std::move(options));
+  server->impl_ = std::make_shared<Impl>(strand, std::move(*acceptor), server->local_,
+                                         std::move(observable), std::move(options));
   server->impl_->start();
   return server;
 }

@@ -1,6 +1,7 @@
 #include "admin/connection.h"
 
 #include <algorithm>
+#include <boost/asio/socket_base.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/span_body.hpp>
 #include <boost/beast/http/write.hpp>
@@ -8,6 +9,7 @@
 #include <neliroute/clock.h>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "admin/control/route_wait.h"
 #include "admin/control/steps.h"
@@ -51,6 +53,41 @@ http::response_header<> header_of(const Answer& answer, bool keep_alive) {
 }
 
 }  // namespace
+
+bool is_for_here(const boost::asio::ip::tcp::acceptor& acceptor) {
+  boost::system::error_code error;
+  return acceptor.local_endpoint(error).address().is_loopback();
+}
+
+Service::Service(boost::asio::ip::tcp::acceptor acceptor, const AdminLimits& limits,
+                 std::function<void(const Notice&)> on_notice)
+    : limits_(limits),
+      budget_(limits.answer_bytes),
+      // The other file descriptors are for the ledger and the application.
+      gate_(std::move(acceptor),
+            {places_for(limits.connections, 2), "the admin port", {}, std::move(on_notice)},
+            [this](boost::asio::ip::tcp::socket socket, AcceptGate::PlacePtr place, bool refused) {
+              take(std::move(socket), std::move(place), refused);
+            }) {}
+
+void Service::close_connections() {
+  gate_.stop();
+  std::vector<std::shared_ptr<Connection>> open;
+  for (Connection* one : connections_) open.push_back(one->shared_from_this());
+  for (const auto& connection : open) connection->close();
+}
+
+void Service::take(boost::asio::ip::tcp::socket socket, AcceptGate::PlacePtr place, bool refused) {
+  boost::system::error_code ignored;
+  socket.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+  if (limits_.send_buffer > 0) {
+    socket.set_option(boost::asio::socket_base::send_buffer_size(limits_.send_buffer), ignored);
+  }
+  const auto connection =
+      std::make_shared<Connection>(std::move(socket), shared_from_this(), std::move(place));
+  connections_.insert(connection.get());
+  connection->start(refused);
+}
 
 Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Service> service,
                        AcceptGate::PlacePtr place)
@@ -115,7 +152,7 @@ void Connection::await_request() {
   std::size_t used = 0;
   auto read_so_far =
       read_request(bytes, used, searched_, [this](const Request& header) {
-        return service_->site().may_post(header);
+        return service_->pages().may_post(header);
       });
   received_.consume(used);
   if (std::holds_alternative<NeedMore>(read_so_far)) return read();
@@ -151,7 +188,7 @@ void Connection::handle(const Request& request) {
     return send(answer_of({503, "there are too many connections; close some, or try again later"}),
                 request.head, /*keep_alive=*/false);
   }
-  Answer answer = service_->site().answer(request, boot_now());
+  Answer answer = service_->pages().answer(request, boot_now());
   if (answer.wait) return await_route(*answer.wait, request.keep_alive);
   const bool streams = answer.events || answer.steps;
   if (!streams || request.head) {
@@ -174,7 +211,7 @@ void Connection::handle(const Request& request) {
 
 void Connection::await_route(const RouteQuestion& question, bool keep_alive) {
   stream_.expires_never();  // the wait has its own end
-  wait_ = service_->site().wait(question, [self = shared_from_this(), keep_alive](Answer answer) {
+  wait_ = service_->pages().wait(question, [self = shared_from_this(), keep_alive](Answer answer) {
     self->wait_.reset();
     if (self->closed()) return;
     self->or_close([&] { self->send(std::move(answer), /*head=*/false, keep_alive); });

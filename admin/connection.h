@@ -15,7 +15,10 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <neliroute/admin.h>
+#include <unordered_set>
 
 #include "admin/answer_budget.h"
 #include "admin/event_hub.h"
@@ -26,16 +29,39 @@ namespace neliroute::admin {
 class Connection;
 class Steps;
 
-/// What connections share; it outlives them.
-struct Service {
+/// Whether only this machine can reach it.
+[[nodiscard]] bool is_for_here(const boost::asio::ip::tcp::acceptor& acceptor);
+
+/// A server: whom it accepts, and what its connections share. It outlives them.
+class Service : public std::enable_shared_from_this<Service> {
+ public:
+  /// `acceptor`: of an executor that runs one thing at a time. Notices as AdminOptions has them.
+  Service(boost::asio::ip::tcp::acceptor acceptor, const AdminLimits& limits,
+          std::function<void(const Notice&)> on_notice);
   virtual ~Service() = default;
-  virtual Site& site() = 0;
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  void accept() { gate_.start(); }
+  /// All connections, and those to come.
+  void close_connections();
+
+  virtual Pages& pages() = 0;
+  /// Of pages that are streams.
   virtual EventHub& hub() = 0;
   virtual Steps& steps() = 0;
-  virtual AnswerBudget& budget() = 0;
-  [[nodiscard]] virtual const AdminLimits& limits() const = 0;
+  [[nodiscard]] AnswerBudget& budget() noexcept { return budget_; }
+  [[nodiscard]] const AdminLimits& limits() const noexcept { return limits_; }
   /// The connection has ended.
-  virtual void left(Connection& connection) = 0;
+  void left(Connection& connection) { connections_.erase(&connection); }
+
+ private:
+  void take(boost::asio::ip::tcp::socket socket, AcceptGate::PlacePtr place, bool refused);
+
+  const AdminLimits limits_;
+  AnswerBudget budget_;
+  std::unordered_set<Connection*> connections_;
+  AcceptGate gate_;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {

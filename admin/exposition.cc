@@ -37,16 +37,18 @@ void put_counts(boost::json::object& row, const AdmissionCounts& counts) {
 
 }  // namespace
 
-std::string Exposition::metrics() const {
-  std::vector<prometheus::MetricFamily> all = own_->Collect();
-  for (const auto& weak : others_) {
-    const auto other = weak.lock();
-    if (!other) continue;
-    std::vector<prometheus::MetricFamily> more = other->Collect();
-    std::move(more.begin(), more.end(), std::back_inserter(all));
+std::string exposed(std::vector<prometheus::MetricFamily> families,
+                    const Collectables& collectables) {
+  for (const auto& weak : collectables) {
+    const auto one = weak.lock();
+    if (!one) continue;
+    std::vector<prometheus::MetricFamily> more = one->Collect();
+    std::move(more.begin(), more.end(), std::back_inserter(families));
   }
-  return prometheus::TextSerializer().Serialize(all);
+  return prometheus::TextSerializer().Serialize(families);
 }
+
+std::string Exposition::metrics() const { return exposed(own_->Collect(), others_); }
 
 std::string Exposition::requests(LocalTime now) const {
   boost::json::object row;

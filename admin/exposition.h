@@ -15,12 +15,17 @@
 
 namespace neliroute::admin {
 
+using Collectables = std::vector<std::weak_ptr<prometheus::Collectable>>;
+
+/// These families, and what is collected, as text for Prometheus. Throws what a Collectable throws.
+[[nodiscard]] std::string exposed(std::vector<prometheus::MetricFamily> families,
+                                  const Collectables& collectables);
+
 class Exposition {
  public:
-  using Others = std::vector<std::weak_ptr<prometheus::Collectable>>;
   using Proxied = std::function<ProxiedRequests()>;
 
-  Exposition(const Observable& observable, MetricsOptions options, Others others,
+  Exposition(const Observable& observable, MetricsOptions options, Collectables others,
              Proxied proxied = {})
       : observable_(observable),
         own_(Metrics::make(observable, options)),
@@ -35,7 +40,7 @@ class Exposition {
  private:
   Observable observable_;
   std::shared_ptr<Metrics> own_;
-  Others others_;
+  Collectables others_;
   Proxied proxied_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <exception>
 #include <neliroute/clock.h>
 #include <neliroute/error.h>
 #include <utility>
@@ -17,10 +16,6 @@ namespace {
 
 Text text_of(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
-Answer json_answer(std::string body, unsigned status = 200) {
-  return {status, "application/json", text_of(std::move(body))};
-}
-
 std::string_view type_of(std::string_view name) {
   if (name.ends_with(".html")) return "text/html; charset=utf-8";
   if (name.ends_with(".css")) return "text/css; charset=utf-8";
@@ -33,12 +28,32 @@ bool is_kept(std::string_view kept, std::string_view tag) {
   return kept == "*" || kept.find(tag) != std::string_view::npos;
 }
 
-Answer not_found(std::string_view path) {
-  return answer_of({404, "there is no " + std::string(path.substr(0, 80)) +
-                             " here; see /openapi.json for what there is"});
+}  // namespace
+
+Answer json_answer(std::string body, unsigned status) {
+  return {status, "application/json", text_of(std::move(body))};
 }
 
-}  // namespace
+Answer metrics_answer(Text text) {
+  return {200, "text/plain; version=0.0.4; charset=utf-8", std::move(text)};
+}
+
+Answer not_found(std::string_view path, std::string_view what_is) {
+  return answer_of({404, "there is no " + std::string(path.substr(0, 80)) + " here; " +
+                             std::string(what_is)});
+}
+
+std::optional<Refusal> misdirected(const Request& request, const std::string& only_at) {
+  if (only_at.empty() || request.host.empty() || is_local_name(request.host, only_at)) {
+    return std::nullopt;
+  }
+  return Refusal{421, "the Host field names another machine, but this port is for this one only; "
+                      "use 127.0.0.1 or localhost, or let your proxy send that"};
+}
+
+Answer Pages::failed(const std::string& why) {
+  return answer_of({500, "this could not be answered: " + why});
+}
 
 Answer answer_of(const Refusal& refusal) {
   // The path may be quoted in it, and a path is bytes.
@@ -73,32 +88,12 @@ Site::Site(Observable observable, Exposition counts, std::string only_at,
   files_["/"] = std::move(page);
 }
 
-// A request must not end the process, which may own slots.
-template <class Render>
-Answer Site::or_500(const Render& render) {
-  try {
-    return render();
-  } catch (const std::exception& error) {
-    return answer_of({500, "this could not be answered: " + std::string(error.what())});
-  } catch (...) {  // the application's metrics may throw anything
-    return answer_of({500, "this could not be answered: of what was thrown nothing is known"});
-  }
-}
-
 Answer Site::answer(const Request& request, LocalTime now) {
   return or_500([&] { return find(request, now); });
 }
 
-std::optional<Refusal> Site::misdirected(const Request& request) const {
-  if (only_at_.empty() || request.host.empty() || is_local_name(request.host, only_at_)) {
-    return std::nullopt;
-  }
-  return Refusal{421, "the Host field names another machine, but this port is for this one only; "
-                      "use 127.0.0.1 or localhost, or let your proxy send that"};
-}
-
 std::variant<std::size_t, Refusal> Site::may_post(const Request& header) const {
-  if (auto refusal = misdirected(header)) return *refusal;
+  if (auto refusal = misdirected(header, only_at_)) return *refusal;
   if (Control::takes(header.path)) return control_.may_post(header);
   if (EnvoyAnswers::takes(header.path)) return envoy_.may_post(header);
   return Refusal{405, "only GET and HEAD are answered here"};
@@ -108,7 +103,7 @@ Answer Site::find(const Request& request, LocalTime now) {
   // Envoy sends the Host field of the request that it asks about.
   if (is_authorize(request.path)) return envoy_.authorize(request, now);
   if (!is_probe(request)) {
-    if (const auto refusal = misdirected(request)) return answer_of(*refusal);
+    if (const auto refusal = misdirected(request, only_at_)) return answer_of(*refusal);
   }
   const std::string& path = request.path;
   if (Control::takes(path)) {
@@ -137,11 +132,10 @@ Answer Site::find(const Request& request, LocalTime now) {
   if (path == "/healthz") return health(now);
   if (path == "/readyz") return readiness(now);
   if (path == "/metrics") {
-    return {200, "text/plain; version=0.0.4; charset=utf-8",
-            exposed_.get(now, 0, [&] { return counts_.metrics(); })};
+    return metrics_answer(exposed_.get(now, 0, [&] { return counts_.metrics(); }));
   }
   const auto file = files_.find(path);
-  if (file == files_.end()) return not_found(path);
+  if (file == files_.end()) return not_found(path, "see /openapi.json for what there is");
   if (is_kept(request.kept, file->second.tag)) {
     return {304, file->second.type, nullptr, file->second.tag};
   }

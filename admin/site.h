@@ -5,6 +5,7 @@
 #pragma once
 
 #include <boost/system/error_code.hpp>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,27 +65,66 @@ class Shared {
   std::uint64_t version_ = 0;
 };
 
-class Site {
+/// What there is to ask for.
+class Pages {
+ public:
+  Pages() = default;
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  virtual ~Pages() = default;
+
+  /// As a PostRule.
+  [[nodiscard]] virtual std::variant<std::size_t, Refusal> may_post(
+      const Request& header) const = 0;
+  [[nodiscard]] virtual Answer answer(const Request& request, LocalTime now) = 0;
+  /// Of an answer with Answer::wait. Calls `done` once with the route of then, unless the wait is
+  /// cancelled before.
+  [[nodiscard]] virtual std::weak_ptr<RouteWait> wait(const RouteQuestion& question,
+                                                      std::function<void(Answer)> done) = 0;
+
+ protected:
+  /// What `render` returns; a 500, if it throws: a request must not end the process.
+  template <class Render>
+  [[nodiscard]] static Answer or_500(const Render& render) {
+    try {
+      return render();
+    } catch (const std::exception& error) {
+      return failed(error.what());
+    } catch (...) {  // the application's metrics may throw anything
+      return failed("of what was thrown nothing is known");
+    }
+  }
+
+ private:
+  [[nodiscard]] static Answer failed(const std::string& why);
+};
+
+/// Whether a page asks under another machine's name for what is for this one only; no value: it
+/// does not. `only_at`: as Site has it.
+[[nodiscard]] std::optional<Refusal> misdirected(const Request& request,
+                                                 const std::string& only_at);
+
+[[nodiscard]] Answer json_answer(std::string body, unsigned status = 200);
+[[nodiscard]] Answer metrics_answer(Text text);
+/// There is no such page; `what_is` says where to find what there is.
+[[nodiscard]] Answer not_found(std::string_view path, std::string_view what_is);
+
+class Site final : public Pages {
  public:
   /// `only_at`: the address, if only this machine may connect; else empty. `lacks`: as in
   /// AdminOptions, or null. `control` and `envoy` outlive it.
   Site(Observable observable, Exposition counts, std::string only_at,
        std::function<std::string()> lacks, Control& control, EnvoyAnswers& envoy);
 
-  /// As a PostRule.
-  [[nodiscard]] std::variant<std::size_t, Refusal> may_post(const Request& header) const;
-  [[nodiscard]] Answer answer(const Request& request, LocalTime now);
-  /// Calls `done` once with the route of then, unless the wait is cancelled before.
+  [[nodiscard]] std::variant<std::size_t, Refusal> may_post(const Request& header) const override;
+  [[nodiscard]] Answer answer(const Request& request, LocalTime now) override;
   [[nodiscard]] std::weak_ptr<RouteWait> wait(const RouteQuestion& question,
-                                              std::function<void(Answer)> done);
+                                              std::function<void(Answer)> done) override;
   /// The whole view, as rendered for an earlier request if that was a moment ago.
   [[nodiscard]] Text whole(LocalTime now);
   [[nodiscard]] AdminView& view() noexcept { return view_; }
 
  private:
-  template <class Render>
-  [[nodiscard]] static Answer or_500(const Render& render);
-  [[nodiscard]] std::optional<Refusal> misdirected(const Request& request) const;
   [[nodiscard]] Answer find(const Request& request, LocalTime now);
   [[nodiscard]] Answer route(const Request& request, LocalTime now) const;
   [[nodiscard]] Answer after_wait(const RouteQuestion& question,
