@@ -1,11 +1,13 @@
 #include "net/channel.h"
 
-#include <array>
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "net/channel_keys.h"
 
@@ -14,8 +16,9 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::size_t kProofBytes = std::tuple_size_v<Digest>;
-/// A connection keeps as much between messages.
+/// A connection keeps as much between messages; and before it has sent one.
 constexpr std::size_t kChunkBytes = std::size_t{16} << 10;
+constexpr std::size_t kFirstChunkBytes = 256;
 
 std::string length_bytes(std::size_t length) {
   std::string made;
@@ -113,7 +116,7 @@ struct Channel::State : std::enable_shared_from_this<State> {
   std::optional<ChannelKeys> keys;
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
-  std::array<char, kChunkBytes> chunk;
+  std::vector<char> chunk = std::vector<char>(kFirstChunkBytes);
   std::string input;
   std::size_t taken = 0;  ///< of `input`
 };
@@ -233,9 +236,12 @@ Awaitable<bool> Channel::State::receive_message(std::string& message) {
   const bool announced = co_await receive(kLengthBytes, kTorn);
   if (!announced) co_return false;
   const std::size_t length = length_of(waiting());
-  if (length > options.message_bytes_max) {
+  const std::size_t most =
+      std::min(options.message_bytes_max,
+               received == 0 ? options.first_message_bytes_max : options.message_bytes_max);
+  if (length > most) {
     co_return fail("the other side began a message of " + std::to_string(length) +
-                   " bytes; at most " + std::to_string(options.message_bytes_max) + " are taken");
+                   " bytes; at most " + std::to_string(most) + " are taken");
   }
   take(kLengthBytes);
   const std::size_t code_bytes = keys ? ChannelKeys::kCodeBytes : 0;
@@ -246,7 +252,7 @@ Awaitable<bool> Channel::State::receive_message(std::string& message) {
                               keys->code(!is_client, received, message))) {
     co_return fail("somebody between the two sides changed, dropped or repeated a message");
   }
-  ++received;
+  if (received++ == 0) chunk.resize(kChunkBytes);
   take(length + code_bytes);
   co_return true;
 }

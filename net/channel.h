@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <neliroute/time.h>
 #include <optional>
@@ -34,6 +35,9 @@ struct ChannelOptions {
   std::string key;
   /// A longer message ends the channel, before its bytes are read.
   std::size_t message_bytes_max = std::size_t{2} << 20;
+  /// Of the first message that is read: whoever connects is given no more memory before it has said
+  /// what it wants.
+  std::size_t first_message_bytes_max = std::numeric_limits<std::size_t>::max();
 };
 
 class Channel {

@@ -133,6 +133,27 @@ TEST_F(Strangers, the_longest_message_is_taken_and_a_longer_one_is_not) {
   EXPECT_THAT(server->trouble(), HasSubstr("1001 bytes"));
 }
 
+TEST_F(Strangers, a_first_message_may_be_shorter_than_those_after_it) {
+  auto [one, other] = connected();
+  stranger.emplace(std::move(one));
+  ChannelOptions options = speaking("test 1", "");
+  options.first_message_bytes_max = 10;
+  server = over(std::move(other), Channel::Side::server, options);
+  open();
+  give(*stranger, std::string("\x0a\0\0\0", 4) + std::string(10, 'x'));
+  give(*stranger, std::string("\xe8\x03\0\0", 4) + std::string(1000, 'y'));
+  EXPECT_EQ(run(server->read()), std::string(10, 'x'));
+  EXPECT_EQ(run(server->read()), std::string(1000, 'y'));
+  auto [third, fourth] = connected();
+  stranger.emplace(std::move(third));
+  server = over(std::move(fourth), Channel::Side::server, options);
+  open();
+  give(*stranger, std::string_view("\x0b\0\0\0", 4));
+  EXPECT_EQ(run(server->read()), std::nullopt);
+  EXPECT_EQ(server->trouble(),
+            "the other side began a message of 11 bytes; at most 10 are taken");
+}
+
 TEST_F(Strangers, a_message_that_comes_byte_by_byte_is_whole) {
   open();
   const auto read = begin(server->read());
