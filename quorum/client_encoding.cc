@@ -13,6 +13,9 @@ void write(Writer& out, const Hello& hello) {
   out.words(hello.name);
   out.flag(hello.peer);
   out.number(hello.log);
+  if (!hello.peer) return;
+  out.number(std::int64_t{hello.election.count()});
+  out.number(std::int64_t{hello.kept.count()});
 }
 void write(Writer& out, const Ask& ask) {
   out.number(ask.number);
@@ -29,6 +32,19 @@ void write(Writer& out, const AppendRecord& append) {
 void write(Writer& out, const PeerMessage& peer) {
   out.number(peer.log);
   out.rest(encode(peer.message));
+}
+
+milliseconds read_time(Reader& in, Index least) { return milliseconds(in.index(least)); }
+
+Hello read_hello(Reader& in) {
+  Hello hello;
+  hello.name = in.words();
+  hello.peer = in.flag();
+  hello.log = in.number<std::uint32_t>();
+  if (!hello.peer) return hello;
+  hello.election = read_time(in, 1);
+  hello.kept = read_time(in, 0);
+  return hello;
 }
 
 Ask read_ask_of_client(Reader& in) {
@@ -52,7 +68,7 @@ ToVoter read_peer_message(Reader& in) {
 ToVoter read_to_voter(Reader& in) {
   switch (in.number<std::uint8_t>()) {
     case 0:
-      return Hello{in.words(), in.flag(), in.number<std::uint32_t>()};
+      return read_hello(in);
     case 1:
       return read_ask_of_client(in);
     case 2:
@@ -95,8 +111,6 @@ void write(Writer& out, const Appended& appended) {
   out.number(appended.number);
   out.number(appended.index);
 }
-
-milliseconds read_time(Reader& in, Index least) { return milliseconds(in.index(least)); }
 
 Welcome read_welcome(Reader& in) {
   Welcome welcome;

@@ -28,6 +28,9 @@ struct Hello {
   std::string name;
   bool peer = false;
   std::uint32_t log = 0;
+  /// Of another voter: what it was started with, as all are to be.
+  milliseconds election{0};
+  milliseconds kept{0};
 };
 
 /// Asks for what is committed; answered once a majority has confirmed that this voter still leads.
@@ -114,6 +117,8 @@ using ToClient = std::variant<Welcome, Refused, Resigned, Answer, Entries, Appen
 
 /// Of what a voter says; the largest is one from another voter.
 inline constexpr std::size_t kSaidBytesMax = kMessageBytesMax + 64;
+/// Of a Hello.
+inline constexpr std::size_t kHelloBytesMax = kWordsBytesMax + 64;
 /// Of the records of one Answer or Entries, unless there is only one.
 inline constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
 inline constexpr std::size_t kChunkEntries = 64;

@@ -151,6 +151,16 @@ bool Voter::answers_since(VoterId id, LocalTime time) const {
          (found != leading_->followers.end() && found->second.answered() >= time);
 }
 
+std::size_t Voter::overdue(LocalTime now) const {
+  const LocalTime since = now - options_.election;
+  if (!leading_ || leading_->since > since) {
+    return 0;
+  }
+  const auto& voters = entries().configuration().members;
+  return static_cast<std::size_t>(std::ranges::count_if(
+      voters, [&](const Member& member) { return !answers_since(member.id, since); }));
+}
+
 bool Voter::majority_answers_since(const Configuration& voters, LocalTime time) const {
   const auto count = std::ranges::count_if(
       voters.members, [&](const Member& member) { return answers_since(member.id, time); });

@@ -91,6 +91,8 @@ class Voter {
   void ask_round() noexcept;
   /// What was committed at `time`, if a majority has answered since that this voter leads.
   [[nodiscard]] std::optional<Index> confirmed_since(LocalTime time) const;
+  /// Of a leader: how many others vote and have not answered it within an election timeout.
+  [[nodiscard]] std::size_t overdue(LocalTime now) const;
   /// What is committed below this is not needed.
   void drop(Index first);
 

@@ -1,4 +1,4 @@
-// --http: the admin port of `run` and `watch`, on a thread of its own: its clients delay the
+// --http: the admin port of a command, on a thread of its own: its clients delay the
 // protocol no more than another process would, and /healthz can report a protocol that hangs.
 //
 // Threads: one; destroy it before the Router or Watcher, and before their executor.
@@ -15,7 +15,9 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "admin/probe/probe_server.h"
 #include "tool/command_line/command_line.h"
 
 namespace neliroute::tool {
@@ -24,7 +26,11 @@ namespace neliroute::tool {
 /// programs that use select(2); one that is started later inherits it.
 void raise_file_limit();
 
-void add_http_option(CommandLine& line, std::optional<std::string>& http);
+/// `help`: what is served there.
+void add_http_option(CommandLine& line, std::optional<std::string>& http,
+                     std::string help =
+                         "Serve the slot page, the view and its events, metrics and health there; "
+                         "a port alone: for this machine only, 0: any free one");
 
 class AdminPort {
  public:
@@ -35,25 +41,36 @@ class AdminPort {
   /// Null if it is not requested. Otherwise logs where it listens, and raises the process's limit
   /// of open files as far as the system allows. `control`: of the Router or Watcher. `proxy`: whose
   /// counts are shown, and are metrics, too. `lacks`: as in AdminOptions; called on its thread.
+  /// `more`: what is served at /metrics, too.
   [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(
       const Observable& observable, const std::optional<std::string>& http,
       std::optional<AdminControl> control = std::nullopt,
       const std::optional<ForwarderCounts>& proxy = std::nullopt,
-      std::function<std::string()> lacks = {});
+      std::function<std::string()> lacks = {},
+      std::vector<std::weak_ptr<prometheus::Collectable>> more = {});
+  /// The same without a view of slots: metrics and health. `options` without an address.
+  [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open_probes(
+      const std::optional<std::string>& http, admin::ProbeOptions options);
   /// Closes all connections.
   ~AdminPort();
   AdminPort(const AdminPort&) = delete;
   AdminPort& operator=(const AdminPort&) = delete;
 
-  [[nodiscard]] const std::string& address() const noexcept { return server_->address(); }
+  [[nodiscard]] const std::string& address() const noexcept {
+    return server_ ? server_->address() : probes_->address();
+  }
 
  private:
   AdminPort() : work_(boost::asio::make_work_guard(io_)) {}
+  /// `shown`: what who reaches it can read.
+  void run(bool is_local, const char* shown);
 
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::shared_ptr<prometheus::Collectable> proxy_;
+  /// One of them.
   std::unique_ptr<AdminServer> server_;
+  std::unique_ptr<admin::ProbeServer> probes_;
   std::thread thread_;
 };
 

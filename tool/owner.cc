@@ -364,9 +364,10 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   const Leave leave = [&](std::string why) {
     asio::post(io, [&owner, why = std::move(why)] { owner.leave_as(why); });
   };
+  const auto of_voter = metrics_of(voter->get());
   const auto admin = AdminPort::open(
       router.observable(), options.http,
-      control_of(options, std::move(*token), router, leave), options.proxy);
+      control_of(options, std::move(*token), router, leave), options.proxy, {}, {of_voter});
   if (!admin) return fail(command, admin.error());
   owner.start();
   Lines said(io.get_executor(), output);

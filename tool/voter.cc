@@ -5,9 +5,12 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <memory>
+#include <neliroute/clock.h>
 #include <optional>
 
 #include "router/options/option_parts.h"
+#include "tool/admin_port.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
 #include "tool/command_line/take.h"
@@ -15,6 +18,7 @@
 #include "tool/print/log.h"
 #include "tool/print/output.h"
 #include "tool/voter_options.h"
+#include "voter/statistics/voter_statistics.h"
 
 namespace neliroute::tool {
 namespace {
@@ -22,11 +26,12 @@ namespace {
 struct VoterCommandOptions {
   RouterOptions router;  ///< of which it has few
   VoterSettings settings;
+  std::optional<std::string> http;
   LogLevel log_level = LogLevel::info;
   bool json = false;
 };
 
-void announce(const VoterCommandOptions& options) {
+void announce(const VoterCommandOptions& options, const AdminPort* admin) {
   const LedgerAddress address = ledger_address(options.router).value();
   const std::uint32_t logs = options.router.logs.value_or(options.settings.logs);
   const std::string& folder = std::get<QuorumConnection>(address).folder;
@@ -46,7 +51,18 @@ void announce(const VoterCommandOptions& options) {
   row["logs"] = logs;
   row["kept_ms"] = options.settings.kept.count();
   row["election_ms"] = options.settings.election.count();
+  if (admin != nullptr) row["http"] = admin->address();
   say(row);
+}
+
+Result<std::unique_ptr<AdminPort>> open_admin(
+    const std::optional<std::string>& http, const VoterServer& voter,
+    const std::shared_ptr<prometheus::Collectable>& metrics) {
+  admin::ProbeOptions options;
+  options.collectables = {metrics};
+  options.lacks = [of = voter.statistics()] { return lacks(*of); };
+  options.trouble = [of = voter.statistics()](LocalTime now) { return trouble_of(*of, now); };
+  return AdminPort::open_probes(http, std::move(options));
 }
 
 /// Until a signal, or until it cannot go on.
@@ -60,7 +76,10 @@ int run_voter(const std::string& command, const VoterCommandOptions& options) {
     });
   });
   if (!voter) return fail(command, voter.error());
-  announce(options);
+  const auto metrics = metrics_of(voter->get());
+  auto admin = open_admin(options.http, **voter, metrics);
+  if (!admin) return fail(command, admin.error());
+  announce(options, admin->get());
   boost::asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
   io.run();
@@ -92,12 +111,18 @@ int voter_command(const Arguments& arguments) {
              return parse_number(text, 1, 1024);
            }));
   add_voter_options(line, options.settings);
+  add_http_option(line, options.http,
+                  "Serve metrics and health there; a port alone: for this machine only, 0: any "
+                  "free one");
   add_json_flag(line, options.json);
   add_log_level(line, options.log_level);
   if (const auto code = line.parse(arguments)) return *code;
   if (options.settings.address.empty()) {
     return fail(line.name(), "--voter is missing: say which of the voters that --ledger names this "
                              "is, as in --voter 10.0.0.7:7100", kExitUsage);
+  }
+  if (const auto free = AdminPort::check(options.http); !free) {
+    return fail(line.name(), free.error());
   }
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <utility>
 
+#include "metrics/voter_metrics.h"
 #include "router/options/option_parts.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/take.h"
@@ -21,6 +22,10 @@ void add_voter_options(CommandLine& line, VoterSettings& settings) {
   line.add({.field = "voter.kept", .flag = "--kept", .type = "TIME",
             .help = "A voter: for how long it keeps records (default 20m)"},
            into(settings.kept, parse_positive_duration));
+}
+
+std::shared_ptr<prometheus::Collectable> metrics_of(const VoterServer* voter) {
+  return voter == nullptr ? nullptr : std::make_shared<VoterMetrics>(voter->statistics());
 }
 
 Result<std::unique_ptr<VoterServer>> start_voter(const RouterOptions& router,

@@ -12,10 +12,17 @@
 #include "ledgers/start_voter.h"
 #include "tool/command_line/command_line.h"
 
+namespace prometheus {
+class Collectable;
+}  // namespace prometheus
+
 namespace neliroute::tool {
 
 /// --voter, --election and --kept. --logs is the library's.
 void add_voter_options(CommandLine& line, VoterSettings& settings);
+
+/// For its operator; null: of none.
+[[nodiscard]] std::shared_ptr<prometheus::Collectable> metrics_of(const VoterServer* voter);
 
 /// Its notices go to the log. `ended` as VoterServer has it.
 [[nodiscard]] Result<std::unique_ptr<VoterServer>> start_voter(

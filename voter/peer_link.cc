@@ -86,6 +86,8 @@ Awaitable<> PeerLink::use_one() {
   quorum::Hello hello;
   hello.name = options_.name;
   hello.peer = true;
+  hello.election = options_.election;
+  hello.kept = options_.kept;
   const bool told = co_await channel->write(quorum::encode(quorum::ToVoter(hello)), patience_);
   if (!told || over_) co_return;
   recover();

@@ -30,7 +30,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     /// Of the quorum.
     std::string name;
     std::string address;
+    /// Of this voter.
     milliseconds election{0};
+    milliseconds kept{0};
     ChannelOptions channel;
     /// For the next connection; without one there is no TLS.
     std::function<TlsContextPtr()> tls;

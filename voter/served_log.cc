@@ -31,6 +31,11 @@ std::string in_ms(microseconds time) {
   return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
 }
 
+/// As this machine's clock has it.
+BrokerTime broker_now() {
+  return BrokerTime(std::chrono::duration_cast<milliseconds>(wall_now().time_since_epoch()));
+}
+
 }  // namespace
 
 ServedLog::ServedLog(const boost::asio::any_io_executor& executor, SideThreads& disks,
@@ -40,17 +45,22 @@ ServedLog::ServedLog(const boost::asio::any_io_executor& executor, SideThreads& 
       notices_(std::move(notices)),
       options_(std::move(options)),
       handlers_(std::move(handlers)),
+      statistics_(options_.statistics->logs.at(options_.number)),
       kept_(std::make_shared<Kept>(Kept{
           std::move(files), std::move(opened.disk),
           quorum::Voter(options_.voter, std::move(opened.durable), boot_now())})),
       timer_(executor),
-      executor_(executor) {}
+      executor_(executor) {
+  statistics_.disk_bytes = kept_->disk.bytes();
+  publish(boot_now());
+}
 
 void ServedLog::close() {
   over_ = true;
   *alive_ = false;
   timer_.cancel();
   inputs_.clear();
+  statistics_.leads = statistics_.is_led = false;
 }
 
 void ServedLog::take(Message message, std::size_t bytes) {
@@ -92,14 +102,14 @@ void ServedLog::work() {
   carry_out(now);
   tell_leader(now);
   tell_voters();
+  publish(now);
   arm(now);
   for (LogClient* client : clients_) client->on_change();
 }
 
 void ServedLog::take_inputs(LocalTime now) {
   quorum::Voter& voter = kept_->voter;
-  const BrokerTime wall(
-      std::chrono::duration_cast<milliseconds>(wall_now().time_since_epoch()));
+  const BrokerTime wall = broker_now();
   for (Input& input : std::exchange(inputs_, {})) {
     if (auto* peer = std::get_if<FromPeer>(&input)) {
       voter.step(peer->message, now);
@@ -181,6 +191,8 @@ void ServedLog::on_stored(const Ready& ready, const Result<void>& stored) {
     return handlers_.failed(stored.error());
   }
   const LocalTime now = boot_now();
+  options_.statistics->stores.note(now - storing_since_);
+  statistics_.disk_bytes = kept_->disk.bytes();
   if (const auto took = now - storing_since_; took > options_.voter.election) {
     notices_->say_seldom(
         shown() + " disk", Severity::warning,
@@ -258,6 +270,7 @@ void ServedLog::tell_leader(LocalTime now) {
   if (*leader == told_leader_ && voter.term() == told_term_) return;
   told_leader_ = *leader;
   told_term_ = voter.term();
+  ++statistics_.leaders;
   notices_->say(Severity::info, shown() + " is led by " +
                                     (leads() ? "this voter" : told_leader_) + ", in term " +
                                     std::to_string(told_term_));
@@ -280,6 +293,23 @@ void ServedLog::tell_voters() {
   notices_->say(Severity::info, shown() + " is kept by " + voters);
 }
 
+void ServedLog::publish(LocalTime now) {
+  const quorum::Voter& voter = kept_->voter;
+  const quorum::EntryLog& entries = voter.entries();
+  statistics_.leads = leads() && is_lively(now);
+  statistics_.is_led = voter.leader() != nullptr;
+  statistics_.counts = voter.durable().log.has_value() &&
+                       entries.configuration().find(voter.durable().self) != nullptr;
+  statistics_.term = voter.term();
+  statistics_.committed = voter.committed();
+  statistics_.first = entries.first();
+  statistics_.end = entries.end();
+  statistics_.overdue = voter.overdue(now);
+  statistics_.clock_ahead =
+      std::max<microseconds>(entries.last_stamp() - broker_now(), microseconds{0});
+  options_.statistics->worked_at = now;
+}
+
 void ServedLog::arm(LocalTime now) {
   // While it stores, only to say that this takes long.
   static constexpr milliseconds kHangs{10'000};
@@ -289,6 +319,7 @@ void ServedLog::arm(LocalTime now) {
     if (error || !*alive) return;
     if (!storing_) return work_soon();
     const LocalTime then = boot_now();
+    publish(then);
     if (then - storing_since_ < kHangs) return;  // it expired before this began to be stored
     notices_->say_seldom(shown() + " hangs", Severity::error,
                          "storing in `" + options_.folder + "` has taken " +

@@ -26,6 +26,7 @@
 #include "quorum/voter.h"
 #include "voter/voter_disk.h"
 #include "voter/voter_notices.h"
+#include "voter/statistics/voter_statistics.h"
 
 namespace neliroute {
 
@@ -52,6 +53,7 @@ class ServedLog {
     quorum::VoterOptions voter;
     milliseconds kept{0};
     std::size_t bytes_max = 0;
+    std::shared_ptr<VoterStatistics> statistics;
   };
   struct Handlers {
     std::function<void(const quorum::Message&)> send;
@@ -123,6 +125,7 @@ class ServedLog {
   void tell_clock(BrokerTime wall, LocalTime now);
   [[nodiscard]] bool is_full(LocalTime now);
   void tell_voters();
+  void publish(LocalTime now);
   void arm(LocalTime now);
   [[nodiscard]] std::string shown() const { return "log " + std::to_string(options_.number); }
 
@@ -130,6 +133,7 @@ class ServedLog {
   std::shared_ptr<VoterNotices> notices_;
   const Options options_;
   const Handlers handlers_;
+  LogStatistics& statistics_;
   std::shared_ptr<Kept> kept_;
   boost::asio::steady_timer timer_;
   boost::asio::any_io_executor executor_;

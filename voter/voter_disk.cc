@@ -173,6 +173,9 @@ Result<VoterDisk::Loaded> VoterDisk::load_log(const Vote& vote,
     if (reader.whole_bytes() == 0 && segments_.empty()) {
       return Loaded{std::nullopt, Damage{name, 0, "it is not whole"}};
     }
+    if (!segments_.empty()) {
+      segments_.back().bytes = last_bytes_;
+    }
     segments_.push_back({number, reader.segment_first()});
     last_bytes_ = reader.whole_bytes() == 0 ? last_bytes_ : reader.whole_bytes();
   }
@@ -260,6 +263,14 @@ Result<void> VoterDisk::store(const quorum::Ready& ready, const Durable& voter) 
   return stored;
 }
 
+std::size_t VoterDisk::bytes() const noexcept {
+  std::size_t sum = segments_.empty() ? 0 : last_bytes_;
+  for (std::size_t i = 0; i + 1 < segments_.size(); ++i) {
+    sum += segments_[i].bytes;
+  }
+  return sum;
+}
+
 /// The vote first: no entry is of a term that it does not know. But a log begins before the vote
 /// names it.
 Result<void> VoterDisk::store_all(const quorum::Ready& ready, const Durable& voter) {
@@ -324,6 +335,9 @@ Result<void> VoterDisk::begin_segment(const quorum::Segment& segment) {
   if (!written) {
     (void)files_->remove(name);  // the next process must not take for stored what it finds
     return written;
+  }
+  if (!segments_.empty()) {
+    segments_.back().bytes = last_bytes_;
   }
   segments_.push_back({number, segment.start.first});
   last_bytes_ = bytes.size();

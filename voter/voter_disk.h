@@ -45,11 +45,15 @@ class VoterDisk {
   /// Stores what `ready` names of `voter`. When it returns without an error, that is on disk. After
   /// an error nothing is stored any more, as nobody knows what is on disk.
   [[nodiscard]] Result<void> store(const quorum::Ready& ready, const quorum::Durable& voter);
+  /// Of the log's files.
+  [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:
   struct Kept {
     std::uint64_t number = 0;
     quorum::Index first = 0;
+    /// Once the next one is begun.
+    std::size_t bytes = 0;
   };
   struct Loaded;
 

@@ -3,6 +3,7 @@
 #include <neliroute/clock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -22,13 +23,27 @@ constexpr const char* kUnknown = "a connection";
 /// One more of these, for as long as it is there.
 class Counted {
  public:
-  explicit Counted(std::size_t& count) : count_(count) { ++count_; }
+  explicit Counted(std::atomic<std::size_t>& count) : count_(count) { ++count_; }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   ~Counted() { --count_; }
 
  private:
-  std::size_t& count_;
+  std::atomic<std::size_t>& count_;
+};
+
+/// One of these, for as long as it is there.
+template <class T>
+class Listed {
+ public:
+  Listed(std::deque<T>& all, T one) : all_(all), one_(std::move(one)) { all_.push_back(one_); }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+  ~Listed() { std::erase(all_, one_); }
+
+ private:
+  std::deque<T>& all_;
+  T one_;
 };
 
 /// Of a channel's troubles those that mean no harm: processes end, and ports are probed.
@@ -103,10 +118,8 @@ Awaitable<> VoterDoor::accept_all() {
       notices_->say_seldom("accept", Severity::error,
                            "cannot take connections: " + error.message(), boot_now());
       co_await pause(timer_, milliseconds{100});
-    } else if (!gone && unknown_ >= kUnknownMax) {
-      complain("connections", name_of(from),
-               "refused: " + std::to_string(kUnknownMax) + " others have not said who they are");
     } else if (!gone) {
+      make_room();
       // Longer than who reads slowly is waited for, which can be told why it ends.
       expect_acknowledged(socket, std::max(8 * options_.election, milliseconds{4'000}));
       // Not moved from inside of the coroutine: what run_apart() takes must be copyable.
@@ -120,18 +133,36 @@ Awaitable<> VoterDoor::accept_all() {
   }
 }
 
+void VoterDoor::make_room() {
+  while (unknown_.size() >= kUnknownMax) {
+    const UnknownPtr oldest = std::move(unknown_.front());
+    unknown_.pop_front();
+    oldest->closed = true;
+    oldest->close();
+    notices_->say_seldom("unknown", Severity::warning,
+                         std::to_string(kUnknownMax) +
+                             " connections have not said who they are: for each new one the "
+                             "oldest is closed",
+                         boot_now());
+  }
+}
+
 Awaitable<> VoterDoor::serve(std::unique_ptr<Stream> stream, std::string from) {
   const auto self = shared_from_this();
   std::shared_ptr<Channel> channel;
   std::optional<quorum::Hello> hello;
+  const auto unknown = std::make_shared<Unknown>();
+  unknown->close = [raw = stream.get()] { raw->close(); };
   {
-    const Counted counted(unknown_);
-    channel = co_await open(std::move(stream), from);
+    const Listed<UnknownPtr> listed(unknown_, unknown);
+    channel = co_await open(std::move(stream), unknown, from);
     if (!channel || over_) co_return;
     channels_.insert(channel);
     hello = co_await hear(channel);
   }
-  if (!hello) {
+  if (unknown->closed) {
+    // Nobody is there any more.
+  } else if (!hello) {
     complain(kUnknown, from, channel->trouble().empty() ? "it sent no greeting"
                                               : channel->trouble());
   } else if (const std::string why = refusal(*hello); !why.empty()) {
@@ -141,7 +172,7 @@ Awaitable<> VoterDoor::serve(std::unique_ptr<Stream> stream, std::string from) {
     const bool told = co_await channel->write(quorum::encode(quorum::ToClient(refused)), kSoon);
     (void)told;
   } else if (hello->peer) {
-    co_await serve_peer(channel, from);
+    co_await serve_peer(channel, *hello, from);
   } else {
     co_await serve_client(channel, hello->log, from);
   }
@@ -150,11 +181,13 @@ Awaitable<> VoterDoor::serve(std::unique_ptr<Stream> stream, std::string from) {
 }
 
 Awaitable<std::shared_ptr<Channel>> VoterDoor::open(std::unique_ptr<Stream> stream,
-                                                    std::string from) {
+                                                    UnknownPtr unknown, std::string from) {
   if (options_.tls) {
     const TlsContextPtr tls = options_.tls();
     const error_code error = co_await shake_hands(*stream, tls, kSoon);
     if (error) {
+      unknown->close = [] {};
+      if (unknown->closed) co_return nullptr;
       const std::string refused = stream->refusal();
       complain(kUnknown, from, "TLS: " + (refused.empty() ? error.message() : refused));
       co_return nullptr;
@@ -162,6 +195,9 @@ Awaitable<std::shared_ptr<Channel>> VoterDoor::open(std::unique_ptr<Stream> stre
   }
   auto channel =
       std::make_shared<Channel>(std::move(stream), Channel::Side::server, options_.channel);
+  unknown->close = [weak = std::weak_ptr(channel)] {
+    if (const auto there = weak.lock()) there->close();
+  };
   const bool is_open = co_await channel->open(kSoon);
   if (is_open) co_return channel;
   complain(kUnknown, from, channel->trouble());
@@ -183,7 +219,7 @@ std::string VoterDoor::refusal(const quorum::Hello& hello) const {
     return "this is a voter of the quorum `" + options_.name + "`, not of `" +
            hello.name.substr(0, 255) + "`";
   }
-  if (hello.peer) return peers_ < kPeersMax
+  if (hello.peer) return options_.statistics->peers < kPeersMax
                           ? ""
                           : "it has " + std::to_string(kPeersMax) +
                                 " connections from voters, the most it takes";
@@ -191,7 +227,7 @@ std::string VoterDoor::refusal(const quorum::Hello& hello) const {
     return "there are " + std::to_string(logs_.size()) + " logs, and none has the number " +
            std::to_string(hello.log);
   }
-  return clients_ < options_.clients_max
+  return options_.statistics->clients < options_.clients_max
              ? ""
              : "it has " + std::to_string(options_.clients_max) + " clients, which is the most";
 }
@@ -214,8 +250,24 @@ std::string VoterDoor::trouble_with(const quorum::PeerMessage& peer) const {
   return {};
 }
 
-Awaitable<> VoterDoor::serve_peer(std::shared_ptr<Channel> channel, std::string from) {
-  const Counted counted(peers_);
+/// Voters whose election timeouts differ disturb each other's elections; what is kept is what the
+/// leader keeps, so owners cannot rely on it.
+void VoterDoor::compare(const quorum::Hello& hello, const std::string& address) {
+  if (hello.election == options_.election && hello.kept == options_.kept) return;
+  const auto values = [](milliseconds election, milliseconds kept) {
+    return "`voter.election` " + std::to_string(election.count()) + " ms and `voter.kept` " +
+           std::to_string(kept.count()) + " ms";
+  };
+  notices_->say_seldom("settings of " + address, Severity::warning,
+                       address + " was started with " + values(hello.election, hello.kept) +
+                           ", this voter with " + values(options_.election, options_.kept) +
+                           "; give all the same",
+                       boot_now());
+}
+
+Awaitable<> VoterDoor::serve_peer(std::shared_ptr<Channel> channel, quorum::Hello hello,
+                                  std::string from) {
+  const Counted counted(options_.statistics->peers);
   while (!over_) {
     const auto bytes = co_await channel->read();
     if (over_) co_return;
@@ -231,13 +283,14 @@ Awaitable<> VoterDoor::serve_peer(std::shared_ptr<Channel> channel, std::string 
       complain("another voter", from, trouble);
       co_return;
     }
+    compare(hello, peer->message.from_address);
     logs_[peer->log]->take(std::move(peer->message), bytes->size());
   }
 }
 
 Awaitable<> VoterDoor::serve_client(std::shared_ptr<Channel> channel, std::uint32_t log,
                                     std::string from) {
-  const Counted counted(clients_);
+  const Counted counted(options_.statistics->clients);
   ServedLog& served = *logs_[log];
   quorum::Welcome welcome;
   welcome.logs = static_cast<std::uint32_t>(logs_.size());

@@ -2,7 +2,8 @@
 // want.
 //
 // A connection that sends no valid greeting in time is closed. The numbers of unknown connections,
-// of voters and of clients are bounded.
+// of voters and of clients are bounded; of the unknown ones the oldest is closed for a new one, so
+// that those which say nothing keep nobody out.
 //
 // Threads: that of the voter.   Units: std::chrono.   Errors: notices.
 #pragma once
@@ -11,6 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <set>
@@ -39,6 +41,8 @@ class VoterDoor : public std::enable_shared_from_this<VoterDoor> {
     /// For the next connection; without one there is no TLS.
     std::function<TlsContextPtr()> tls;
     std::size_t clients_max = 1024;
+    /// Where it counts them.
+    std::shared_ptr<VoterStatistics> statistics;
   };
 
   /// `logs` must not end before the executor does.
@@ -54,19 +58,31 @@ class VoterDoor : public std::enable_shared_from_this<VoterDoor> {
   /// Until it has said what it wants.
   static constexpr milliseconds kSoon{2'000};
 
+  /// A connection that has not said who it is.
+  struct Unknown {
+    std::function<void()> close;
+    /// For another one.
+    bool closed = false;
+  };
+  using UnknownPtr = std::shared_ptr<Unknown>;
+
   [[nodiscard]] Awaitable<> accept_all();
+  void make_room();
   [[nodiscard]] Awaitable<> serve(std::unique_ptr<Stream> stream, std::string from);
   /// Null: it does not open.
   [[nodiscard]] Awaitable<std::shared_ptr<Channel>> open(std::unique_ptr<Stream> stream,
-                                                         std::string from);
+                                                         UnknownPtr unknown, std::string from);
   [[nodiscard]] Awaitable<std::optional<quorum::Hello>> hear(std::shared_ptr<Channel> channel);
-  [[nodiscard]] Awaitable<> serve_peer(std::shared_ptr<Channel> channel, std::string from);
+  [[nodiscard]] Awaitable<> serve_peer(std::shared_ptr<Channel> channel, quorum::Hello hello,
+                                       std::string from);
   [[nodiscard]] Awaitable<> serve_client(std::shared_ptr<Channel> channel, std::uint32_t log,
                                          std::string from);
   /// Empty: it is served.
   [[nodiscard]] std::string refusal(const quorum::Hello& hello) const;
   /// Empty: it makes sense.
   [[nodiscard]] std::string trouble_with(const quorum::PeerMessage& peer) const;
+  /// Of another voter that was started otherwise than this one.
+  void compare(const quorum::Hello& hello, const std::string& address);
   void complain(const char* who, const std::string& from, const std::string& of);
 
   boost::asio::ip::tcp::acceptor acceptor_;
@@ -76,9 +92,7 @@ class VoterDoor : public std::enable_shared_from_this<VoterDoor> {
   boost::asio::steady_timer timer_;
   /// All that are open, to be closed.
   std::set<std::shared_ptr<Channel>> channels_;
-  std::size_t unknown_ = 0;
-  std::size_t peers_ = 0;
-  std::size_t clients_ = 0;
+  std::deque<UnknownPtr> unknown_;  ///< the oldest first
   bool over_ = false;
 };
 

@@ -69,6 +69,8 @@ struct VoterServer::State {
   State(VoterServerOptions given, Handlers told)
       : options(std::move(given)),
         handlers(std::move(told)),
+        statistics(std::make_shared<VoterStatistics>(options.address, options.name,
+                                                     options.election, options.logs)),
         notices(std::make_shared<VoterNotices>(handlers.notice,
                                                "voter " + options.address + " of quorum " +
                                                    options.name)),
@@ -94,6 +96,7 @@ struct VoterServer::State {
 
   const VoterServerOptions options;
   const Handlers handlers;
+  const std::shared_ptr<VoterStatistics> statistics;
   /// Everything else has something of it.
   boost::asio::io_context io{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
@@ -113,7 +116,6 @@ struct VoterServer::State {
   std::shared_ptr<VoterDoor> door;
   /// To be told by its thread.
   std::vector<Notice> first_notices;
-  bool ended = false;
   std::thread thread;
 };
 
@@ -214,6 +216,7 @@ void VoterServer::State::add_log(std::uint32_t number, const std::string& folder
   of.folder = folder;
   of.kept = options.kept;
   of.bytes_max = options.log_bytes_max;
+  of.statistics = statistics;
   of.voter.address = options.address;
   of.voter.addresses = options.voters;
   of.voter.priorities = priorities_of(options, number);
@@ -232,6 +235,7 @@ void VoterServer::State::add_link(const std::string& voter) {
   to.name = options.name;
   to.address = voter;
   to.election = options.election;
+  to.kept = options.kept;
   to.channel = channel_options();
   if (options.tls) to.tls = [this] { return tls_to_others(); };
   const auto link =
@@ -247,7 +251,9 @@ void VoterServer::State::add_door(tcp::acceptor acceptor) {
   of.election = options.election;
   of.kept = options.kept;
   of.channel = channel_options();
+  of.channel.first_message_bytes_max = quorum::kHelloBytesMax;
   if (options.tls) of.tls = [this] { return identity->current(); };
+  of.statistics = statistics;
   of.clients_max = clients_for(options.clients_max);
   std::vector<ServedLog*> all;
   for (const auto& log : logs) all.push_back(log.get());
@@ -303,7 +309,7 @@ void VoterServer::State::forget_strangers(LocalTime now) {
 
 /// What its disk has is not known any more, so it says nothing more to anybody.
 void VoterServer::State::end(const Error& error) {
-  if (std::exchange(ended, true)) return;
+  if (statistics->ended.exchange(true)) return;
   for (const auto& log : logs) log->close();
   for (const auto& [_, to] : links) to.link->close();
   door->close();
@@ -337,6 +343,10 @@ Result<std::unique_ptr<VoterServer>> VoterServer::start_on(std::shared_ptr<FileP
 }
 
 VoterServer::VoterServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+std::shared_ptr<const VoterStatistics> VoterServer::statistics() const {
+  return state_->statistics;
+}
 
 VoterServer::~VoterServer() = default;
 

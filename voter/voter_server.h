@@ -18,6 +18,7 @@
 namespace neliroute {
 
 class FilePort;
+struct VoterStatistics;
 
 struct VoterServerOptions {
   /// Of the quorum.
@@ -55,6 +56,8 @@ class VoterServer {
   /// On other files than this machine's, for tests.
   [[nodiscard]] static Result<std::unique_ptr<VoterServer>> start_on(
       std::shared_ptr<FilePort> files, VoterServerOptions options, Handlers handlers);
+  /// It may outlive this.
+  [[nodiscard]] std::shared_ptr<const VoterStatistics> statistics() const;
   /// Not on a thread of its own.
   ~VoterServer();
   VoterServer(const VoterServer&) = delete;

@@ -5,7 +5,8 @@ from typing import NamedTuple
 from harness.process import REPOSITORY
 
 PATH = REPOSITORY / "docs" / "metrics.md"
-COMMON_LABELS = {"process", "group", "topic", "lane"}
+# `voter` is one of all series of a voter.
+COMMON_LABELS = {"process", "group", "topic", "lane", "voter"}
 # What a scrape or a histogram adds; the last two do in rules_test.yml.
 ADDED_LABELS = {"instance", "job", "le", "env", "pod"}
 # The dashboard's: which label tells environments apart is for its users to say.

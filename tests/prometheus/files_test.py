@@ -18,7 +18,7 @@ RUNBOOK = REPOSITORY / "docs" / "runbook.md"
 
 # What Grafana itself fills in.
 BUILT_IN = {"__interval", "__rate_interval"}
-ROWS = 9
+ROWS = 10
 
 
 def promtool(*arguments):

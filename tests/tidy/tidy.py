@@ -103,7 +103,7 @@ MAY_INCLUDE = {
               r".*" if room == "ledgers/kafka" else ANY_BUT_RDKAFKA) for room in LEDGER_ROOMS},
     "embedded_broker": (rf"(neli_core/|{LEDGERS}|ledgers/kafka/|embedded_broker/)", r".*"),
     "router": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/)", r"(?!librdkafka/|boost/beast).*"),
-    "metrics": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/)",
+    "metrics": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/|voter/statistics/)",
                 r"(?!librdkafka/|boost/beast).*"),
     "admin": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/)", ANY_BUT_RDKAFKA),
     "forward": (rf"(base/|net/|slots/|neli_core/|{LEDGERS}|router/|metrics/|forward/)",

@@ -13,7 +13,9 @@ import case  # noqa: E402
 from case import boot_now  # noqa: E402
 from harness.children import wait_until  # noqa: E402
 from harness.kafka_broker import free_ports  # noqa: E402
+from harness.metrics import metric  # noqa: E402
 from harness.process import run_tool  # noqa: E402
+from harness.stream import fetch  # noqa: E402
 
 PARTITIONS = 32
 # An election takes one to two election timeouts, and the owners find the new leader meanwhile.
@@ -67,7 +69,25 @@ class ThreeVoters(case.KafkaCase):
         def restart(_):
             self.kafka.start()
         self.lose(fleet, "follower killed", lambda: self.kill(self.follower(fleet)), restart)
-        self.lose(fleet, "leader killed", lambda: self.kill(leader()), restart)
+
+        def killed():
+            was = leader()
+            self.assertEqual(1, was.metric("voter_leads"))
+            return self.kill(was)
+
+        def restart_once_it_is_told(_):
+            """The next leader's metrics say that it leads, and that one does not answer it."""
+            now = leader()
+            wait_until(lambda: (now.metric("voter_leads"),
+                                now.metric("voter_followers_overdue")) == (1, 1), 20,
+                       "it says so")
+            others = [node for node in self.kafka.voters(fleet.topic)
+                      if node.child and node is not now]
+            self.assertEqual([(0, True)],
+                             [(node.metric("voter_leads"), node.is_ready()) for node in others])
+            self.assertGreater(now.metric("voter_store_seconds_count"), 0)
+            self.kafka.start()
+        self.lose(fleet, "leader killed", killed, restart_once_it_is_told)
         self.lose(fleet, "follower frozen", lambda: self.freeze(self.follower(fleet)),
                   lambda node: node.thaw())
         self.lose(fleet, "leader frozen", lambda: self.freeze(leader()),
@@ -165,13 +185,21 @@ class Inside(case.KafkaCase):
 
         def start(number):
             return fleet.start(ledger=f"{ledger}?dir={self.folder}/voter-{number}",
-                               voter=voters[number])
+                               voter=voters[number], http="0", json=True)
+
+        def leading():
+            """How many say in their own metrics that they lead, of those that live."""
+            pages = [fetch(f"http://{case.address_of(owner)}/metrics")
+                     for owner in fleet.owners if owner.running()]
+            return [metric(page, "neliroute_voter_leads") for page in pages].count(1)
         for number in range(3):
             start(number)
         fleet.rest()
+        self.assertEqual(1, leading())
         since = boot_now()
         fleet.owners[1].kill()
         fleet.rest()
+        self.assertEqual(1, leading())
         start(1)
         fleet.rest()
         leaver = fleet.owners[0]

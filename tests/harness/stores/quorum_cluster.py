@@ -10,10 +10,13 @@ import os
 import shutil
 import ssl
 import subprocess
+import urllib.error
+import urllib.request
 
 from .. import children, kafka_config
 from ..kafka_admin import as_bytes
 from ..kafka_broker import free_ports
+from ..metrics import metric
 from ..process import environment, tool_path
 from . import quorum_client
 from .cluster import Cluster, Server
@@ -26,14 +29,28 @@ ELECTION_MS = 300 * (6 if os.environ.get("NELIROUTE_TEST_SLOW") else 1)
 class Voter(Server):
     """One of them."""
 
-    def __init__(self, folder, topic, number, port):
+    def __init__(self, folder, topic, number, port, http):
         super().__init__(folder, f"{topic}-{number}", port)
         self.topic = topic
+        self.http = f"{self.host}:{http}"  # its admin port
 
     @property
     def address(self):
         """As the quorum's address has it."""
         return f"{self.host}:{self.port}"
+
+    def metric(self, name):
+        """The sum of a metric's series over the logs; "voter_leads" and the like."""
+        with urllib.request.urlopen(f"http://{self.http}/metrics", timeout=10) as page:
+            return metric(page.read().decode(), f"neliroute_{name}")
+
+    def is_ready(self):
+        """Whether it knows who leads."""
+        try:
+            with urllib.request.urlopen(f"http://{self.http}/readyz", timeout=10):
+                return True
+        except urllib.error.HTTPError:
+            return False
 
     @property
     def data(self):
@@ -80,8 +97,9 @@ class QuorumCluster(Cluster):
     def create_topic(self, topic, _partitions, logs=1):
         """Its voters, which begin to run if the others do."""
         if not self.voters(topic):
-            self.nodes += [Voter(self.folder, topic, number + 1, port)
-                           for number, port in enumerate(free_ports(self._count))]
+            ports = free_ports(2 * self._count)
+            self.nodes += [Voter(self.folder, topic, number + 1, *pair)
+                           for number, pair in enumerate(zip(ports[::2], ports[1::2]))]
         self._logs[topic] = logs
         if self._up:
             self.start()
@@ -92,7 +110,8 @@ class QuorumCluster(Cluster):
             node.child = children.spawn(
                 [tool_path(), "voter", "--ledger", self._ledger(node.topic, f"dir={node.data}"),
                  "--voter", node.address, "--logs", self._logs[node.topic],
-                 "--election", f"{ELECTION_MS}ms", "--kept", KEPT, *self.options],
+                 "--election", f"{ELECTION_MS}ms", "--kept", KEPT, "--http", node.http,
+                 *self.options],
                 stdout=log, stderr=subprocess.STDOUT, env=environment())
 
     def start(self, timeout=30.0):

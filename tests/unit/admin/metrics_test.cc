@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/unit/admin/admin_rig.h"
+#include "tests/unit/admin/documented_metrics.h"
 
 namespace neliroute {
 namespace {
@@ -28,73 +29,7 @@ using testing_admin::kLongLease;
 using testing_admin::writer;
 
 using Values = std::map<std::string, double>;
-/// Label -> values; none where they are not bounded.
-using LabelValues = std::map<std::string, std::set<std::string>>;
-
 const std::set<std::string> kCommon{"process", "group", "topic", "lane"};
-
-/// As docs/metrics.md has it: one row of its table.
-struct Documented {
-  std::string type;
-  LabelValues labels;
-};
-
-std::string trimmed(const std::string& text) {
-  const auto begin = text.find_first_not_of(" `");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" `") + 1 - begin);
-}
-
-std::vector<std::string> split(const std::string& text, char by) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, by);) parts.push_back(trimmed(part));
-  return parts;
-}
-
-std::map<std::string, Documented> documented() {
-  std::ifstream file(NELIROUTE_METRICS_DOC);
-  EXPECT_TRUE(file.is_open()) << NELIROUTE_METRICS_DOC;
-  std::map<std::string, Documented> all;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("| `neliroute_")) continue;
-    if (line.starts_with("| `neliroute_proxy_")) continue;  // tests/unit/forward has those
-    const auto cells = split(line, '|');
-    Documented& one = all[cells.at(1)];
-    one.type = cells.at(2);
-    const std::string& labels = cells.at(3);
-    if (labels.starts_with("(")) continue;  // a remark on a common label
-    const auto colon = labels.find(':');
-    if (colon != std::string::npos) {
-      const auto values = split(labels.substr(colon + 1), ',');
-      one.labels[labels.substr(0, colon)] = {values.begin(), values.end()};
-    } else {
-      for (const std::string& name : split(labels, ',')) one.labels[name] = {};
-    }
-  }
-  return all;
-}
-
-std::string name_of(MetricType type) {
-  return type == MetricType::Counter     ? "counter"
-         : type == MetricType::Gauge     ? "gauge"
-         : type == MetricType::Histogram ? "histogram"
-                                         : "?";
-}
-
-LabelValues labels_of(const MetricFamily& family) {
-  LabelValues all;
-  for (const ClientMetric& metric : family.metric) {
-    std::set<std::string> names;
-    for (const auto& label : metric.label) {
-      EXPECT_TRUE(names.insert(label.name).second) << family.name << " has it twice";
-      if (!kCommon.contains(label.name)) all[label.name].insert(label.value);
-    }
-    EXPECT_TRUE(std::includes(names.begin(), names.end(), kCommon.begin(), kCommon.end()))
-        << family.name;
-  }
-  return all;
-}
 
 /// Of one family: the values by the one label that is not common ("" if there is none).
 Values values_of(const Metrics& metrics, const std::string& name) {
@@ -143,31 +78,10 @@ struct Measured : AdminRig {
 };
 
 TEST(Metrics, are_those_that_are_documented) {
-  const auto docs = documented();
-  ASSERT_GT(docs.size(), 20u);
-  std::set<std::string> exported;
   const Measured rig;
-  for (const MetricFamily& family : rig.metrics->Collect()) {
-    exported.insert(family.name);
-    const auto found = docs.find(family.name);
-    ASSERT_TRUE(found != docs.end()) << family.name << " is not in docs/metrics.md";
-    EXPECT_EQ(name_of(family.type), found->second.type) << family.name;
-    EXPECT_FALSE(family.help.empty()) << family.name;
-    const bool counts = family.name.ends_with("_total");
-    EXPECT_EQ(counts, family.type == MetricType::Counter) << family.name;
-    if (family.metric.empty()) continue;  // of members where a member assigns
-    const LabelValues labels = labels_of(family);
-    for (const auto& [name, values] : found->second.labels) {
-      ASSERT_TRUE(labels.contains(name)) << family.name << " has no label " << name;
-      if (values.empty()) continue;
-      EXPECT_EQ(labels.at(name), values) << family.name;
-    }
-    EXPECT_EQ(labels.size(), found->second.labels.size())
-        << family.name << " has a label that is not documented";
-  }
-  for (const auto& [name, one] : docs) {
-    EXPECT_TRUE(exported.contains(name)) << name << " is documented, and not exported";
-  }
+  // Those of a proxy and of a voter have tests of their own.
+  testing_admin::expect_documented(rig.metrics->Collect(), kCommon, "neliroute_",
+                                   {"neliroute_proxy_", "neliroute_voter_"});
 }
 
 TEST(Metrics, of_a_watcher_are_those_not_marked_as_a_members) {
@@ -175,7 +89,7 @@ TEST(Metrics, of_a_watcher_are_those_not_marked_as_a_members) {
   std::set<std::string> members;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("| `neliroute_") && line.find("Member |") != std::string::npos) {
-      members.insert(split(line, '|').at(1));
+      members.insert(testing_admin::split(line, '|').at(1));
     }
   }
   std::set<std::string> all;

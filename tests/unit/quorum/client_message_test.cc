@@ -28,7 +28,8 @@ PeerMessage peer_message() {
 }
 
 std::vector<ToVoter> to_voter() {
-  return {Hello{"main", true, 3}, Ask{~std::uint64_t{0}, 5, std::nullopt, 64},
+  return {Hello{"main", true, 3, milliseconds(300), milliseconds(1'200'000)},
+          Hello{"main", false, 3}, Ask{~std::uint64_t{0}, 5, std::nullopt, 64},
           Ask{1, kNothing, at(12), 1}, Follow{9}, AppendRecord{8, "a record"}, peer_message()};
 }
 std::vector<ToClient> to_client() {
@@ -105,7 +106,9 @@ TEST(ClientMessageTest, theFieldsAreReadBack) {
 }
 
 TEST(ClientMessageTest, theBytesAreThoseOfTheFormat) {
-  EXPECT_EQ(encode(ToVoter{Hello{"ab", true, 3}}), all_bytes("\0\2\0ab\1\3\0\0\0"));
+  EXPECT_EQ(encode(ToVoter{Hello{"ab", false, 3}}), all_bytes("\0\2\0ab\0\3\0\0\0"));
+  EXPECT_EQ(encode(ToVoter{Hello{"ab", true, 3, milliseconds(4), milliseconds(5)}}),
+            all_bytes("\0\2\0ab\1\3\0\0\0\4\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0"));
   EXPECT_EQ(encode(ToClient{Appended{8, 6}}),
             all_bytes("\5\10\0\0\0\0\0\0\0\6\0\0\0\0\0\0\0"));
 }

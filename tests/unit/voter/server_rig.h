@@ -20,6 +20,7 @@
 #include "tests/unit/voter/voter_client.h"
 #include "voter/file_port.h"
 #include "voter/voter_server.h"
+#include "voter/statistics/voter_statistics.h"
 
 namespace neliroute {
 
@@ -53,6 +54,10 @@ class ServerRig {
   void slow_down(int i, milliseconds sync);
   void break_disk(int i);
 
+  /// Of one that runs.
+  [[nodiscard]] const VoterStatistics& statistics(int i) const {
+    return *node(i).server->statistics();
+  }
   [[nodiscard]] std::vector<std::string> notices(int i) const;
   [[nodiscard]] bool has_notice(int i, const std::string& part) const;
   /// How often it said that it ended.

@@ -181,7 +181,8 @@ TEST(VoterClientsTest, aClientOfAnotherQuorumOrLogIsRefused) {
     return refused ? refused->why : "nothing";
   };
   EXPECT_EQ(why({"other", false, 0}), "this is a voter of the quorum `main`, not of `other`");
-  EXPECT_EQ(why({"other", true, 0}), "this is a voter of the quorum `main`, not of `other`");
+  EXPECT_EQ(why({"other", true, 0, milliseconds(200), milliseconds(1'200'000)}),
+            "this is a voter of the quorum `main`, not of `other`");
   EXPECT_EQ(why({"main", false, 1}), "there are 1 logs, and none has the number 1");
 }
 

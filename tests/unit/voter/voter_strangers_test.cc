@@ -91,6 +91,39 @@ TEST(VoterStrangersTest, manySilentConnectionsKeepNobodyOut) {
   EXPECT_TRUE(rig.append("b"));
 }
 
+TEST(VoterStrangersTest, ofManySilentConnectionsTheOldestGoAndANewcomerIsServed) {
+  ServerRig rig(1);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  std::vector<std::unique_ptr<Bare>> silent;
+  // Far more, as some are given up meanwhile: each has two seconds.
+  while (silent.size() < 5'000 && !rig.has_notice(0, "the oldest is closed")) {
+    silent.push_back(std::make_unique<Bare>(rig.port(0)));
+  }
+  ASSERT_TRUE(rig.has_notice(0, "256 connections have not said who they are"));
+  EXPECT_TRUE(silent.front()->is_ended());
+  silent.push_back(std::make_unique<Bare>(rig.port(0)));
+  const auto welcome = VoterClient(rig.port(0)).greet("main");
+  ASSERT_TRUE(welcome) << "it came last";
+  EXPECT_TRUE(welcome->leads);
+}
+
+TEST(VoterStrangersTest, whoHasNotSaidWhoItIsMaySayLittle) {
+  ServerRig rig(1);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  VoterClient large(rig.port(0));
+  ASSERT_TRUE(large.is_connected());
+  (void)large.say_bytes(std::string(quorum::kHelloBytesMax + 1, 'x'));
+  EXPECT_TRUE(large.is_ended());
+  EXPECT_TRUE(ServerRig::wait([&] { return rig.has_notice(0, "began a message of"); }));
+  VoterClient client(rig.port(0));
+  const auto welcome = client.greet("main");
+  ASSERT_TRUE(welcome && welcome->leads);
+  EXPECT_TRUE(client.say(quorum::AppendRecord{1, std::string(1'000'000, 'x')}));
+  EXPECT_TRUE(client.hear_one<quorum::Appended>()) << "then it may say much";
+}
+
 TEST(VoterStrangersTest, whoHasAnotherKeyIsNotHeard) {
   ServerRig rig(3, [](VoterServerOptions& options) { options.key = "a key that is long enough"; });
   rig.start_all();
@@ -159,9 +192,10 @@ TEST(VoterStrangersTest, anotherVoterThatCannotBeIsNotHeard) {
   EXPECT_TRUE(rig.append("a"));
   const std::string own = rig.options(0).address;
   const std::string other = rig.options(1).address;
+  const quorum::Hello as_peer{"main", true, 0, rig.options(0).election, rig.options(0).kept};
   const auto ends = [&](std::uint32_t log, const std::string& from, const std::string& to) {
     VoterClient peer(rig.port(0));
-    EXPECT_TRUE(peer.say(quorum::Hello{"main", true, 0}));
+    EXPECT_TRUE(peer.say(as_peer));
     EXPECT_TRUE(peer.say(quorum::PeerMessage{
         log, {quorum::VoterId(7), from, to, std::nullopt, 0, 0, quorum::Here{true, {}}}}));
     return peer.is_ended(milliseconds(10'000));
@@ -171,10 +205,39 @@ TEST(VoterStrangersTest, anotherVoterThatCannotBeIsNotHeard) {
   EXPECT_TRUE(ends(0, other, other)) << "it means another one";
   EXPECT_TRUE(ends(1, other, own)) << "there is no such log";
   VoterClient peer(rig.port(0));
-  ASSERT_TRUE(peer.say(quorum::Hello{"main", true, 0}));
+  ASSERT_TRUE(peer.say(as_peer));
   ASSERT_TRUE(peer.say(quorum::Ask{}));
   EXPECT_TRUE(peer.is_ended()) << "no voter asks";
   EXPECT_TRUE(rig.append("b"));
+}
+
+TEST(VoterStrangersTest, votersThatWereStartedDifferentlySaySo) {
+  ServerRig rig(3, [](VoterServerOptions& options) {
+    if (options.address == options.voters[1]) options.election = milliseconds(210);
+    if (options.address == options.voters[2]) options.kept = milliseconds(700'000);
+  });
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  const auto says = [&](int i, int other, const std::string& with, const std::string& own) {
+    return ServerRig::wait([&] {
+      return rig.has_notice(i, rig.address(other) + " was started with " + with +
+                                   ", this voter with " + own + "; give all the same");
+    });
+  };
+  const std::string usual = "`voter.election` 200 ms and `voter.kept` 1200000 ms";
+  const std::string hasty = "`voter.election` 210 ms and `voter.kept` 1200000 ms";
+  const std::string brief = "`voter.election` 200 ms and `voter.kept` 700000 ms";
+  EXPECT_TRUE(says(0, 1, hasty, usual));
+  EXPECT_TRUE(says(0, 2, brief, usual));
+  EXPECT_TRUE(says(1, 2, brief, hasty));
+  EXPECT_TRUE(says(2, 0, usual, brief));
+}
+
+TEST(VoterStrangersTest, votersThatWereStartedAlikeSayNothing) {
+  ServerRig rig(3);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(rig.has_notice(i, "was started with"));
 }
 
 TEST(VoterStrangersTest, aVoterOfAnotherQuorumIsToldSo) {
