@@ -9,77 +9,26 @@ from pathlib import Path
 os.environ["NELIROUTE_TEST_PROTOCOL"] = "etcd"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kafka"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
 import case  # noqa: E402
 from case import boot_now  # noqa: E402
 from harness.children import wait_until  # noqa: E402
 from harness.stores.etcd_cluster import encoded  # noqa: E402
 from harness.process import run_tool  # noqa: E402
+from store_faults import FaultsCase  # noqa: E402
 
 PARTITIONS = 32
-# An election of etcd lasts for one to two seconds, and the first one may fail.
-LONGEST_S = 20.0 * case.SLOW
 
 
-class ThreeMembers(case.KafkaCase):
+class ThreeMembers(FaultsCase):
     """One of three servers may be lost, or two for a while."""
-    brokers = 3
-
-    def lose(self, fleet, what, disturb, mend):
-        """One that is lost and comes back: how long something was led by nobody."""
-        began = boot_now()
-        node = disturb()
-        # Once its loss was felt, if it is.
-        wait_until(lambda: boot_now() > began + 3, 10, "three seconds")
-        fleet.rest()
-        mend(node)
-        fleet.rest()
-        fleet.disturb(began, boot_now())
-        self.note(f"{what}: at rest again")
-
-    def kill(self, node):
-        """That member crashes."""
-        self.kafka.stop_node(node)
-        return node
-
-    def freeze(self, node):
-        """That one stands still."""
-        node.freeze()
-        self.addCleanup(node.thaw)
-        return node
-
-    def follower(self):
-        """One that does not lead."""
-        leader = self.kafka.leader()
-        return next(node for node in self.kafka.nodes if node is not leader)
 
     def test_one_of_three(self):
-        fleet = self.fleet(PARTITIONS, mode="exclusive")
-        self.start_rested(fleet, 3)
-        since = boot_now()
-        def restart(_):
-            self.kafka.start()
-        self.lose(fleet, "follower killed", lambda: self.kill(self.follower()), restart)
-        self.lose(fleet, "leader killed", lambda: self.kill(self.kafka.leader()), restart)
-        self.lose(fleet, "follower frozen", lambda: self.freeze(self.follower()),
-                  lambda node: node.thaw())
-        self.lose(fleet, "leader frozen", lambda: self.freeze(self.kafka.leader()),
-                  lambda node: node.thaw())
-        report = self.assert_clean(fleet, since, boot_now())
-        gaps = report.unled(fleet.partitions, since, boot_now())
-        self.assertEqual([], self.too_long(gaps, LONGEST_S, "any"))
+        self.lose_one_after_the_other()
 
     def test_two_of_three(self):
         """There is no majority."""
-        lost = self.kafka.nodes[:2]
-
-        def freeze():
-            for node in lost:
-                self.freeze(node)
-
-        def thaw():
-            for node in lost:
-                node.thaw()
-        self.live_without_writes(freeze, thaw)
+        self.live_without_majority()
 
 
 class OneMember(case.KafkaCase):
@@ -142,15 +91,15 @@ class OneMember(case.KafkaCase):
         self.start_rested(fleet, 2)
         node, = self.kafka.nodes
         self.kafka.stop()
-        shutil.copytree(node.folder / "data", node.folder / "backup")
+        shutil.copytree(node.data, node.folder / "backup")
         self.kafka.start()
         fleet.rest()
         fleet.start()
         fleet.rest()
         before = self.epochs(fleet)
         self.kafka.stop()
-        shutil.rmtree(node.folder / "data")
-        shutil.copytree(node.folder / "backup", node.folder / "data")
+        shutil.rmtree(node.data)
+        shutil.copytree(node.folder / "backup", node.data)
         self.kafka.start()
         for owner in fleet.owners:
             wait_until(lambda owner=owner: "the log was truncated" in owner.error_tail(10_000), 30,

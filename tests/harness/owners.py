@@ -1,4 +1,5 @@
 """Owners that tests start with `neliroute run`: on ports that are free, until they lead it all."""
+import os
 import subprocess
 import tempfile
 import unittest
@@ -6,6 +7,9 @@ from pathlib import Path
 
 from . import children, process
 from .kafka_broker import free_ports
+from .stores.by_name import STORES
+
+STORE = STORES.get(os.environ.get("NELIROUTE_TEST_PROTOCOL"))  # None: the embedded broker
 
 
 def free_port():
@@ -41,7 +45,8 @@ def assigner(**lane):
 
 
 class LaneOwners(unittest.TestCase):
-    """One embedded broker for the class; each test has a topic, and so a lane, of its own."""
+    """One embedded broker for the class, or the store that NELIROUTE_TEST_PROTOCOL names; each test
+    has a topic, and so a lane, of its own."""
     partitions = 16
     more_topics = ()  # besides one for each test
     led_within = 40
@@ -49,6 +54,9 @@ class LaneOwners(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        if STORE:
+            cls.store = cls.enterClassContext(STORE())
+            return
         topics = [*unittest.TestLoader().getTestCaseNames(cls), *cls.more_topics]
         row = process.embedded_broker(cls.folder, cls.addClassCleanup,
                                       "--partitions", cls.partitions,
@@ -62,9 +70,9 @@ class LaneOwners(unittest.TestCase):
         """From now on, this lane."""
         self.topic = topic
         # Longer than a busy machine stands still, so nobody who lives counts as dead.
-        self.lane = {"brokers": self.brokers, "topic": topic, "group": topic, "slots": 256,
-                     "partitions": self.partitions, "profile": "fast", "session": "2s",
-                     **options}
+        place = self.store.place(topic) if STORE else {"brokers": self.brokers, "topic": topic}
+        self.lane = {**place, "group": topic, "slots": 256, "partitions": self.partitions,
+                     "profile": "fast", "session": "2s", **options}
 
     def path(self, name, kind):
         """A file of one process."""

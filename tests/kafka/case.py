@@ -156,6 +156,7 @@ class KafkaCase(unittest.TestCase):
     broker_properties = None
     store_options = ()  # of a store that is no Kafka
     store_tls = False
+    store_rooms = ()  # where its servers run: links of tests/chaos/network.py
 
     @classmethod
     def setUpClass(cls):
@@ -165,8 +166,9 @@ class KafkaCase(unittest.TestCase):
         began = boot_now()
         shared = os.environ.get("NELIROUTE_TEST_BROKER")  # given to scripts that do it no harm
         if not speaks.on_kafka:
-            broker = STORES[speaks.name](cls.brokers, options=cls.store_options,
-                                         tls=cls.store_tls, keep_logs=cls.kept / "broker")
+            rooms = {"rooms": cls.store_rooms} if cls.store_rooms else {}
+            broker = STORES[speaks.name](cls.brokers, options=cls.store_options, tls=cls.store_tls,
+                                         keep_logs=cls.kept / "broker", **rooms)
         elif shared and SharedBroker.serves(speaks.session_ms, speaks.heartbeat_ms):
             broker = SharedBroker(shared, cls.kept / "broker")
         else:
@@ -221,9 +223,10 @@ class KafkaCase(unittest.TestCase):
                                        slots=slots,
                                        **{**protocol().options, **START, **options}))
 
-    def pair(self, **options):
+    def pair(self, name=None, **options):
         """A fleet in each mode."""
-        return [self.fleet(topic=f"{self.topic()}-{mode}".replace("_", "-"), mode=mode, **options)
+        topic = self.topic() + (f"-{name}" if name else "")
+        return [self.fleet(topic=f"{topic}-{mode}".replace("_", "-"), mode=mode, **options)
                 for mode in ("non_exclusive", "exclusive")]
 
     def start_rested(self, fleet, count, **options):
@@ -244,13 +247,15 @@ class KafkaCase(unittest.TestCase):
         """The oldest dies."""
         fleet.live()[0].kill()
 
-    def live_without_writes(self, begin, end, says=()):
+    def live_without_writes(self, begin, end, says=(), name=None, keeps=False):
         """While the store takes no writes exclusive owners stop, and the others serve on. `says`:
-        what each of them tells meanwhile."""
-        calm, strict = fleets = self.pair()
+        what each of them tells meanwhile. `name`: tells it from another one in the same test.
+        `keeps`: no record is removed meanwhile."""
+        calm, strict = fleets = self.pair(name=name)
         for fleet in fleets:
             self.start_rested(fleet, 2)
         since = boot_now()
+        before = [self.records(fleet) for fleet in fleets if keeps]
         begin()
         wait_until(lambda: len(strict.unled()) == len(strict.partitions), 30,
                    lambda: f"nobody leads\n{strict.describe()}")
@@ -261,9 +266,21 @@ class KafkaCase(unittest.TestCase):
         end()
         for fleet in fleets:
             fleet.rest()
+        for fleet, records in zip(fleets, before):
+            self.assert_nothing_lost(fleet, records)
         strict.disturb(since, boot_now())
         for fleet in fleets:
             self.assert_clean(fleet, since, boot_now())
+
+    def records(self, fleet):
+        """Those of log 0: all that were acknowledged until now, at the least."""
+        return self.kafka.admin.read(fleet.topic, 0)
+
+    def assert_nothing_lost(self, fleet, before):
+        """They are still there, each at its position."""
+        self.assertTrue(before)
+        after = self.kafka.admin.read(fleet.topic, 0, before[0]["offset"])
+        self.assertEqual(before, after[:len(before)])
 
     def assert_moves(self, what, before, after):
         """Moved == the least possible, by ASSIGNOR_EXCESS, and balanced; else it is printed whole.

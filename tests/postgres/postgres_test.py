@@ -13,30 +13,26 @@ from pathlib import Path
 os.environ["NELIROUTE_TEST_PROTOCOL"] = "postgres"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kafka"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
 import case  # noqa: E402
 from case import boot_now  # noqa: E402
-from harness import children  # noqa: E402
+from harness import checker, children  # noqa: E402
 from harness.children import wait_until  # noqa: E402
 from harness.process import option_list, run_tool, tool_path  # noqa: E402
 from harness.stores.postgres_cluster import USER  # noqa: E402
+from store_faults import FaultsCase, pass_by  # noqa: E402
 
 # A standby takes over a second after its primary was lost; then owners find it.
 FAILOVER_S = 1.0
-LONGEST_S = 10.0 * case.SLOW
 FROZEN_S = 30.0
 LEASE_S = 0.75 * case.protocol().session_ms / 1000
 UNREAD = 1000  # of messages that fill a page each
 PAGE = 8192 / (8 << 30)  # of the queue of notifications
 
 
-def pass_by(seconds):
-    """Where the length of something is what is tested."""
-    began = boot_now()
-    wait_until(lambda: boot_now() > began + seconds, seconds + 10, f"{seconds} s")
-
-
-class PostgresCase(case.KafkaCase):
+class PostgresCase(FaultsCase):
     """What the tests of several clusters share."""
+    holder = None
 
     def say(self, fleets, text):
         """Waits until each owner has said that."""
@@ -51,18 +47,48 @@ class PostgresCase(case.KafkaCase):
         for fleet in fleets if began else ():
             fleet.disturb(began, boot_now())
 
-    def clean(self, fleets, since):
-        """Never two of anything, and no epoch that falls; how long anything was led by nobody."""
-        until = boot_now()
+    def cut_standbys_off(self):
+        """They receive no more."""
+        for node in self.kafka.nodes:
+            if node is not self.kafka.leader():
+                node.query("ALTER SYSTEM SET primary_conninfo = '';\nSELECT pg_reload_conf()")
+        wait_until(lambda: self.kafka.query("SELECT count(*) FROM pg_stat_replication") == [["0"]],
+                   20, "no standby receives")
+
+    @staticmethod
+    def wait_led_by_others(fleets):
+        """Until all but the first lead everything between them."""
+        def led():
+            for fleet in fleets:
+                fleet.refresh()
+            return all({p for owner in fleet.owners[1:] for p in owner.leading} ==
+                       set(fleet.partitions) for fleet in fleets)
+        wait_until(led, 30, lambda: "\n".join(fleet.describe() for fleet in fleets))
+
+    def end_the_old_one(self, fleets, old, since):
+        """It comes back as a standby, and whoever reached only that is replaced."""
+        self.kafka.stop_node(old)
+        self.kafka.start()
         for fleet in fleets:
-            report = self.assert_clean(fleet, since, until)
-            gaps = report.unled(fleet.partitions, since, until)
-            self.assertEqual([], self.too_long(gaps, LONGEST_S, fleet.group))
+            fleet.owners[0].kill()
+            fleet.start()
+        self.rest(fleets, since)
+
+    def lock(self):
+        """Somebody (`holder`) looks at the rows of the logs, and does not commit."""
+        out = self.folder / "psql.out"
+        with open(out, "wb") as file:
+            child = children.spawn(["psql", "-XAtq", "-d", self.kafka.primary.conninfo()],
+                                   stdin=subprocess.PIPE, stdout=file, text=True)
+        self.addCleanup(children.end, child)
+        child.stdin.write("BEGIN; SELECT 'locked', * FROM neliroute.log FOR UPDATE;\n")
+        child.stdin.flush()
+        wait_until(lambda: "locked" in out.read_text(), 20, "psql has answered")
+        self.holder = child
 
 
 class ThreeServers(PostgresCase):
     """A primary and two standbys, one of which has all that was committed."""
-    brokers = 3
 
     def test_primary_killed(self):
         fleets = self.pair()
@@ -134,14 +160,34 @@ class ThreeServers(PostgresCase):
                 self.assertEqual([], lapsed, owner.error_tail())
 
 
+    def test_two_primaries(self):
+        """The old one lives on without standbys, and one owner reaches only that. Nothing is
+        committed there, so nobody leads by it."""
+        fleets = self.pair()
+        old = self.kafka.leader()
+        for fleet in fleets:
+            fleet.start(**self.kafka.place(fleet.topic, nodes=[old]))
+            self.start_rested(fleet, 2)
+        since = boot_now()
+        self.cut_standbys_off()
+        before = self.ends(old)
+        self.kafka.promote()
+        self.wait_led_by_others(fleets)
+        pass_by(3.0)  # longer than any lease, and than owners take to look at other servers
+        for fleet in fleets:
+            fleet.refresh()
+        self.assertEqual({}, fleets[1].owners[0].leading)
+        self.assertEqual(before, self.ends(old), "records in the old primary")
+        self.end_the_old_one(fleets, old, since)
+        self.clean(fleets, since)
+
     def test_both_standbys_frozen(self):
         """What no standby has is not committed, and nobody reads it."""
         lost = [node for node in self.kafka.nodes if node is not self.kafka.leader()]
 
         def freeze():
             for node in lost:
-                node.freeze()
-                self.addCleanup(node.thaw)
+                self.freeze(node)
 
         def thaw():
             pass_by(3 * LEASE_S)
@@ -152,7 +198,6 @@ class ThreeServers(PostgresCase):
 
 class Unsynchronous(PostgresCase):
     """Nothing says that a standby must have what is committed."""
-    brokers = 3
     store_options = ("-c", "synchronous_standby_names=")
 
     def test_without_a_promise(self):
@@ -175,13 +220,35 @@ class Unsynchronous(PostgresCase):
             self.assertIn("warn", owner.error_tail())
         self.lose_records(fleets)
 
+    def test_two_primaries_without_a_promise(self):
+        """Each serves those who reach it, until one is ended: that is not prevented."""
+        query = "&assume=durable"
+        fleet = self.fleet(mode="exclusive")
+        old = self.kafka.leader()
+        fleet.start(**self.kafka.place(fleet.topic, query, [old]))
+        fleet.rest()
+        since = boot_now()
+        self.cut_standbys_off()
+        new = self.kafka.promote()
+        fleet.defaults |= self.kafka.place(fleet.topic, query, [new])
+        for _ in range(2):
+            fleet.start()
+        self.wait_led_by_others([fleet])
+        pass_by(3.0)
+        both = boot_now()
+        first = fleet.owners[0]
+        self.assertEqual(set(fleet.partitions), set(first.leading), first.error_tail())
+        self.end_the_old_one([fleet], old, since)
+        report = fleet.report()
+        seen = checker.overlaps(report.intervals)
+        self.note(f"{len(seen)} overlaps, the longest {seen[0].seconds:.1f} s")
+        self.assertGreater(seen[0].seconds, 2 * LEASE_S)
+        self.assertEqual([], [str(one) for one in seen if one.start > both])
+
     def lose_records(self, fleets):
         """The standbys receive no more; then more is written; then the primary is lost."""
         since = boot_now()
-        for node in self.kafka.nodes[1:]:
-            node.query("ALTER SYSTEM SET primary_conninfo = '';\nSELECT pg_reload_conf()")
-        wait_until(lambda: self.kafka.query("SELECT count(*) FROM pg_stat_replication") == [["0"]],
-                   20, "no standby receives")
+        self.cut_standbys_off()
         for fleet in fleets:
             fleet.start()
         self.rest(fleets)
@@ -196,32 +263,15 @@ class Unsynchronous(PostgresCase):
 
 class OneServer(PostgresCase):
     """What operators and other clients do to it."""
+    brokers = 1
 
     def test_a_log_is_locked(self):
         """Somebody looks at its row, and does not commit: as long as that nothing can be written.
         It is a silent log."""
-        holder = None
-
-        def lock():
-            nonlocal holder
-            holder = self.psql("BEGIN; SELECT 'locked', * FROM neliroute.log FOR UPDATE;")
-
         def unlock():
             pass_by(3 * LEASE_S)
-            children.end(holder)
-        self.live_without_writes(lock, unlock, says=["lock timeout"])
-
-    def psql(self, sql):
-        """One that goes on, once it has answered."""
-        out = self.folder / "psql.out"
-        with open(out, "wb") as file:
-            child = children.spawn(["psql", "-XAtq", "-d", self.kafka.primary.conninfo()],
-                                   stdin=subprocess.PIPE, stdout=file, text=True)
-        self.addCleanup(children.end, child)
-        child.stdin.write(sql + "\n")
-        child.stdin.flush()
-        wait_until(lambda: "locked" in out.read_text(), 20, "psql has answered")
-        return child
+            children.end(self.holder)
+        self.live_without_writes(self.lock, unlock, says=["lock timeout"])
 
     def test_no_connections_left(self):
         """They are cut off, and may not come back for a while."""

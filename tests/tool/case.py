@@ -11,13 +11,12 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children, process  # noqa: E402
-from harness.stores.by_name import STORES  # noqa: E402
+from harness.owners import STORE  # noqa: E402
 
 run_tool = process.run_tool
 # For members of an assigner: longer than a busy machine stands still, so nobody who lives counts as
 # dead.
 LONG_SESSION = {"session": "2s", "lease": "4500ms"}
-STORE = STORES.get(os.environ.get("NELIROUTE_TEST_PROTOCOL"))  # None: the embedded broker
 LOGS = 4
 
 

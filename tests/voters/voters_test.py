@@ -9,6 +9,7 @@ from pathlib import Path
 os.environ["NELIROUTE_TEST_PROTOCOL"] = "quorum"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kafka"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
 import case  # noqa: E402
 from case import boot_now  # noqa: E402
 from harness.children import wait_until  # noqa: E402
@@ -16,91 +17,40 @@ from harness.kafka_broker import free_ports  # noqa: E402
 from harness.metrics import metric  # noqa: E402
 from harness.process import run_tool  # noqa: E402
 from harness.stream import fetch  # noqa: E402
+from store_faults import FaultsCase  # noqa: E402
 
 PARTITIONS = 32
-# An election takes one to two election timeouts, and the owners find the new leader meanwhile.
-LONGEST_S = 5.0 * case.SLOW
 
 
-class ThreeVoters(case.KafkaCase):
+class ThreeVoters(FaultsCase):
     """One of three may be lost, or two for a while."""
 
-    def strict(self):
-        """Three owners in exclusive mode, at rest."""
-        fleet = self.fleet(PARTITIONS, mode="exclusive")
-        self.start_rested(fleet, 3)
-        return fleet
+    def test_one_of_three(self):
+        self.lose_one_after_the_other()
 
-    def lose(self, fleet, what, disturb, mend):
-        """A voter that is lost and comes back."""
+    def test_metrics_say_who_leads(self):
+        fleet = self.strict()
+        was = self.leader(fleet)
+        self.assertEqual(1, was.metric("voter_leads"))
         began = boot_now()
-        node = disturb()
-        # Once its loss was felt, if it is.
-        wait_until(lambda: boot_now() > began + 2, 10, "two seconds")
-        fleet.rest()
-        mend(node)
+        restart = self.kill(was)
+        now = self.leader(fleet)
+        wait_until(lambda: (now.metric("voter_leads"),
+                            now.metric("voter_followers_overdue")) == (1, 1), 20,
+                   "it leads, and one does not answer it")
+        other, = (node for node in self.kafka.voters(fleet.topic) if node not in (was, now))
+        self.assertEqual((0, True), (other.metric("voter_leads"), other.is_ready()))
+        self.assertGreater(now.metric("voter_store_seconds_count"), 0)
+        restart()
         fleet.rest()
         fleet.disturb(began, boot_now())
-        self.note(f"{what}: at rest again")
-
-    def kill(self, node):
-        """That voter crashes."""
-        self.kafka.stop_node(node)
-        return node
-
-    def freeze(self, node):
-        """That one stands still."""
-        node.freeze()
-        self.addCleanup(lambda: node.child and node.thaw())
-        return node
-
-    def follower(self, fleet):
-        """One that does not lead."""
-        leader = self.kafka.leader(fleet.topic)
-        return next(node for node in self.kafka.voters(fleet.topic) if node is not leader)
-
-    def test_one_of_three(self):
-        fleet = self.strict()
-        since = boot_now()
-
-        def leader():
-            return self.kafka.leader(fleet.topic)
-
-        def restart(_):
-            self.kafka.start()
-        self.lose(fleet, "follower killed", lambda: self.kill(self.follower(fleet)), restart)
-
-        def killed():
-            was = leader()
-            self.assertEqual(1, was.metric("voter_leads"))
-            return self.kill(was)
-
-        def restart_once_it_is_told(_):
-            """The next leader's metrics say that it leads, and that one does not answer it."""
-            now = leader()
-            wait_until(lambda: (now.metric("voter_leads"),
-                                now.metric("voter_followers_overdue")) == (1, 1), 20,
-                       "it says so")
-            others = [node for node in self.kafka.voters(fleet.topic)
-                      if node.child and node is not now]
-            self.assertEqual([(0, True)],
-                             [(node.metric("voter_leads"), node.is_ready()) for node in others])
-            self.assertGreater(now.metric("voter_store_seconds_count"), 0)
-            self.kafka.start()
-        self.lose(fleet, "leader killed", killed, restart_once_it_is_told)
-        self.lose(fleet, "follower frozen", lambda: self.freeze(self.follower(fleet)),
-                  lambda node: node.thaw())
-        self.lose(fleet, "leader frozen", lambda: self.freeze(leader()),
-                  lambda node: node.thaw())
-        report = self.assert_clean(fleet, since, boot_now())
-        gaps = report.unled(fleet.partitions, since, boot_now())
-        self.assertEqual([], self.too_long(gaps, LONGEST_S, "any"))
+        self.assert_clean(fleet)
 
     def test_an_owner_and_the_leading_voter_at_once(self):
         fleet = self.strict()
         since = boot_now()
         fleet.owners[0].kill()
-        self.kill(self.kafka.leader(fleet.topic))
+        self.kill(self.leader(fleet))
         fleet.rest()
         self.kafka.start()
         self.leave(fleet)
@@ -110,18 +60,7 @@ class ThreeVoters(case.KafkaCase):
 
     def test_two_of_three(self):
         """There is no majority."""
-        lost = []
-
-        def freeze():
-            for topic in {node.topic for node in self.kafka.nodes}:
-                lost.extend(self.kafka.voters(topic)[:2])
-            for node in lost:
-                self.freeze(node)
-
-        def thaw():
-            for node in lost:
-                node.thaw()
-        self.live_without_writes(freeze, thaw)
+        self.live_without_majority()
 
     def test_a_voter_that_lost_its_disk(self):
         """It comes back as another one, and once it is admitted another may be lost."""
@@ -147,14 +86,13 @@ class ThreeVoters(case.KafkaCase):
         fleet = self.strict()
         since = boot_now()
         known = self.kafka.topic(fleet.topic)
-        records = self.kafka.read(fleet.topic, 0)
+        records = self.records(fleet)
         self.kafka.stop()
         self.kafka.start()
         fleet.rest()
         fleet.disturb(since, boot_now())
         self.assertEqual(known, self.kafka.topic(fleet.topic))
-        after = self.kafka.read(fleet.topic, 0, records[0]["offset"])
-        self.assertEqual(records, after[:len(records)])
+        self.assert_nothing_lost(fleet, records)
         found, _, done = self.audit(fleet.topic)
         self.assertEqual([], found, done)
         self.assert_clean(fleet)

@@ -22,14 +22,25 @@ class Freezable:
 
 
 class Server(Freezable):
-    """One of a store's servers and its files."""
+    """One of a store's servers and its files. `room`: a link (tests/chaos/network.py) to run at, in
+    place of this machine's own address."""
+    topic = None  # if it keeps the logs of one only
 
-    def __init__(self, folder, name, port):
+    def __init__(self, folder, name, port, room=None):
         self.name = name
         self.folder = folder / name
         self.folder.mkdir()
-        self.host = "127.0.0.1"
+        self.room = room
+        self.host = room.address if room else "127.0.0.1"
+        self.prefix = room.prefix() if room else []
         self.port = port
+        self.env = {}
+        self.disk = None  # if a test gave it one of its own
+
+    @property
+    def data(self):
+        """What it keeps."""
+        return self.folder / "data"
 
     def log_text(self):
         """All that it wrote."""
@@ -44,8 +55,10 @@ class Cluster:
     (`stop_node`).
     """
 
-    def __init__(self, prefix, keep_logs):
+    def __init__(self, prefix, keep_logs, rooms=()):
+        """`rooms`: one for each server, if they do not share this machine's address."""
         self.folder = Path(tempfile.mkdtemp(prefix=prefix))
+        self.rooms = rooms
         self.nodes = []
         self.failed = False
         self._keep_logs = keep_logs
@@ -69,6 +82,18 @@ class Cluster:
         create_topic(), delete_topic(), produce(), read() and end_offsets(), by logs instead of
         partitions."""
         return self
+
+    def room(self, number):
+        """Where that server runs."""
+        return self.rooms[number] if self.rooms else None
+
+    def voters(self, _topic):
+        """The servers that keep a topic's logs."""
+        return self.nodes
+
+    def leader(self, topic=None):
+        """Which of them all writes go through."""
+        raise NotImplementedError
 
     def start(self, timeout=60.0):
         """Starts every server that does not run; returns when all serve."""
@@ -100,4 +125,7 @@ class Cluster:
             target.mkdir(parents=True, exist_ok=True)
             for node in self.nodes:
                 (target / f"{node.name}.log").write_text(node.log_text(), encoding="utf-8")
+        for node in self.nodes:
+            if node.disk:
+                node.disk.close()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -43,9 +43,9 @@ def row_of(stored):
 class _Member(Server):
     """One of them, with a port for the others."""
 
-    def __init__(self, folder, number, scheme):
+    def __init__(self, folder, number, scheme, room):
         port, self.peer_port = free_ports(2)
-        super().__init__(folder, f"m{number}", port)
+        super().__init__(folder, f"m{number}", port, room)
         self.scheme = scheme
 
     @property
@@ -64,11 +64,12 @@ class EtcdCluster(Cluster):
 
     version = "3.4"
 
-    def __init__(self, members=1, *, options=(), tls=False, keep_logs=None):
+    def __init__(self, members=1, *, options=(), tls=False, keep_logs=None, rooms=()):
         """`tls`: clients must have a certificate of its authority."""
-        super().__init__("neliroute-etcd-", keep_logs)
+        super().__init__("neliroute-etcd-", keep_logs, rooms)
         self.tls = tls
-        self.nodes = [_Member(self.folder, number + 1, "https" if tls else "http")
+        scheme = "https" if tls else "http"
+        self.nodes = [_Member(self.folder, number + 1, scheme, self.room(number))
                       for number in range(members)]
         if tls:
             kafka_config.make_certificates(self.folder)
@@ -85,7 +86,7 @@ class EtcdCluster(Cluster):
 
     def _command(self, node):
         cluster = ",".join(f"{one.name}={one.peer_url}" for one in self.nodes)
-        return [deps.need("etcd"), "--name", node.name, "--data-dir", node.folder / "data",
+        return [*node.prefix, deps.need("etcd"), "--name", node.name, "--data-dir", node.data,
                 "--listen-client-urls", node.url, "--advertise-client-urls", node.url,
                 "--listen-peer-urls", node.peer_url, "--initial-advertise-peer-urls",
                 node.peer_url, "--initial-cluster", cluster, "--log-level", "warn",
@@ -137,12 +138,12 @@ class EtcdCluster(Cluster):
         with urllib.request.urlopen(request, timeout=timeout, context=self._context()) as answer:
             return json.load(answer)
 
-    def leader(self):
+    def leader(self, _topic=None):
         """The member that leads."""
         for node in self.nodes:
             if node.child:
                 status = self.call("/v3/maintenance/status", {}, node)
-                if status["leader"] == status["header"]["member_id"]:
+                if status.get("leader") == status["header"]["member_id"]:
                     return node
         raise RuntimeError("no member leads")
 

@@ -24,11 +24,6 @@ USER = "keeper"  # has the rights that `neliroute schema` names, and no others
 class _Database(Server):
     """One server with its children."""
 
-    @property
-    def data(self):
-        """What it keeps."""
-        return self.folder / "data"
-
     def conninfo(self, database=DATABASE, user="postgres"):
         """How libpq reaches it."""
         return (f"host={self.host} port={self.port} user={user} dbname={database} "
@@ -93,14 +88,14 @@ class PostgresCluster(Cluster):
         if tls:
             (self.folder / "server.key").chmod(0o600)
 
-    def uri(self, user=USER):
-        """As libpq has it, with any password behind a colon."""
-        hosts = ",".join(f"{node.host}:{node.port}" for node in self.nodes)
+    def uri(self, user=USER, nodes=None):
+        """As libpq has it, with any password behind a colon. `nodes`: those that it names."""
+        hosts = ",".join(f"{node.host}:{node.port}" for node in nodes or self.nodes)
         return f"postgres://{user}@{hosts}/{DATABASE}"
 
-    def place(self, topic, query=""):
+    def place(self, topic, query="", nodes=None):
         """The options by which a process finds the logs."""
-        return {"ledger": f"{self.uri()}?topic={topic}{query}"}
+        return {"ledger": f"{self.uri(nodes=nodes)}?topic={topic}{query}"}
 
     def _command(self, node):
         settings = {"listen_addresses": node.host, "unix_socket_directories": self.folder}
@@ -192,13 +187,13 @@ class PostgresCluster(Cluster):
             node.crash()
         super().stop_node(node)
 
-    def leader(self):
+    def leader(self, _topic=None):
         """The server that takes writes."""
         return self.primary
 
     def promote(self, node=None):
         """Makes that standby the primary, or the one that has received most; the others follow it.
-        Who was it before must be down, or stand still."""
+        Who was it before is not told."""
         old, running = self.primary, [one for one in self._standbys() if one.child]
         node = node or max(running, key=self._received)
         self.primary = node

@@ -29,10 +29,10 @@ ELECTION_MS = 300 * (6 if os.environ.get("NELIROUTE_TEST_SLOW") else 1)
 class Voter(Server):
     """One of them."""
 
-    def __init__(self, folder, topic, number, port, http):
-        super().__init__(folder, f"{topic}-{number}", port)
+    def __init__(self, folder, topic, number, ports, room):
+        super().__init__(folder, f"{topic}-{number}", ports[0], room)
         self.topic = topic
-        self.http = f"{self.host}:{http}"  # its admin port
+        self.http = f"{self.host}:{ports[1]}"  # its admin port
 
     @property
     def address(self):
@@ -52,11 +52,6 @@ class Voter(Server):
         except urllib.error.HTTPError:
             return False
 
-    @property
-    def data(self):
-        """What it keeps."""
-        return self.folder / "data"
-
 
 class QuorumCluster(Cluster):
     """Three voters, or more, for each topic, as one context manager; every way out of the block
@@ -64,10 +59,10 @@ class QuorumCluster(Cluster):
 
     version = "1"
 
-    def __init__(self, members=3, *, options=(), tls=False, keep_logs=None):
+    def __init__(self, members=3, *, options=(), tls=False, keep_logs=None, rooms=()):
         """`tls`: voters and clients must have a certificate of its authority. Fewer than three are
         no quorum that survives anything, so there are three."""
-        super().__init__("neliroute-quorum-", keep_logs)
+        super().__init__("neliroute-quorum-", keep_logs, rooms)
         self._count = max(members, 3)
         self.options = list(options)
         self.tls = tls
@@ -85,6 +80,8 @@ class QuorumCluster(Cluster):
         if self.tls:
             more = (f"authorities={self.folder}/ca.pem", f"certificate={self.folder}/server.crt",
                     f"key={self.folder}/server.key", *more)
+        elif self.rooms:
+            more = ("insecure=1", *more)
         query = "?" + "&".join(more) if more else ""
         return f"quorum{'s' if self.tls else ''}://{voters}/{topic}{query}"
 
@@ -98,7 +95,7 @@ class QuorumCluster(Cluster):
         """Its voters, which begin to run if the others do."""
         if not self.voters(topic):
             ports = free_ports(2 * self._count)
-            self.nodes += [Voter(self.folder, topic, number + 1, *pair)
+            self.nodes += [Voter(self.folder, topic, number + 1, pair, self.room(number))
                            for number, pair in enumerate(zip(ports[::2], ports[1::2]))]
         self._logs[topic] = logs
         if self._up:
@@ -108,11 +105,11 @@ class QuorumCluster(Cluster):
         """Starts one voter; it may not serve yet."""
         with open(node.folder / "log", "ab") as log:
             node.child = children.spawn(
-                [tool_path(), "voter", "--ledger", self._ledger(node.topic, f"dir={node.data}"),
-                 "--voter", node.address, "--logs", self._logs[node.topic],
-                 "--election", f"{ELECTION_MS}ms", "--kept", KEPT, "--http", node.http,
-                 *self.options],
-                stdout=log, stderr=subprocess.STDOUT, env=environment())
+                [*node.prefix, tool_path(), "voter", "--voter", node.address,
+                 "--ledger", self._ledger(node.topic, f"dir={node.data}"),
+                 "--logs", self._logs[node.topic], "--election", f"{ELECTION_MS}ms",
+                 "--kept", KEPT, "--http", node.http, *self.options],
+                stdout=log, stderr=subprocess.STDOUT, env=environment(node.env))
 
     def start(self, timeout=30.0):
         """Starts every voter that does not run; returns when all logs have leaders."""
