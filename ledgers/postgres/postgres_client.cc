@@ -18,6 +18,9 @@ namespace asio = boost::asio;
 
 /// Threads that connect: of those that are given up each ends by its own timeout.
 constexpr std::size_t kAttemptsMost = 4;
+/// So often in turn somebody else may keep a row, before the server is left: for longer than a
+/// lease, so who leaves it has none to lose.
+constexpr int kHeldMost = 4;
 
 /// libpq ends its messages with a newline, and writes several lines for several hosts.
 std::string one_line(std::string_view text) {
@@ -44,6 +47,7 @@ PostgresOutcome outcome_of(const PGresult* result) {
   if (state == "3F000" || state == "42P01" || state == "42883") return PostgresOutcome::missing;
   if (state == "42501") return PostgresOutcome::denied;
   if (state == "25006") return PostgresOutcome::elsewhere;  // read_only_sql_transaction
+  if (state == "55P03") return PostgresOutcome::held;       // lock_not_available
   // The server ends this connection: 57P01 to 57P05, or the connection failed.
   if (state.empty() || state.starts_with("57P") || state.starts_with("08")) {
     return PostgresOutcome::unreachable;
@@ -277,8 +281,15 @@ asio::awaitable<PostgresAnswer> PostgresClient::request(std::string statement,
     if (!answer.ok()) answer.trouble = trouble_of(result);
   }
   if (!well) co_return gone(boot_now() < due);
-  unanswered_ = 0;
+  // A commit that waits for standbys which follow another server keeps its row for ever.
+  const bool held = answer.outcome == PostgresOutcome::held;
+  if (!held) unanswered_ = 0;
+  held_ = held ? held_ + 1 : 0;
   read_notifications();
+  if (held_ > kHeldMost) {
+    held_ = 0;
+    servers_->leave(host_, boot_now());
+  }
   if (answer.outcome == PostgresOutcome::elsewhere) servers_->leave(host_, boot_now());
   if (answer.outcome == PostgresOutcome::unreachable) drop();
   co_return answer;

@@ -181,6 +181,26 @@ class ThreeServers(PostgresCase):
         self.end_the_old_one(fleets, old, since)
         self.clean(fleets, since)
 
+    def test_two_primaries_and_a_lock(self):
+        """The old one refuses all that is written, as the commit of somebody else who waits for a
+        standby keeps the log's row: owners go to the new one."""
+        fleets = self.pair()
+        for fleet in fleets:
+            self.start_rested(fleet, 2)
+        since, old = boot_now(), self.kafka.leader()
+        self.lock()
+        self.cut_standbys_off()
+        self.kafka.promote()
+        self.say(fleets, "lock timeout")
+        self.say(fleets, "records are written again")
+        self.rest(fleets, since)
+        self.assertIsNone(self.holder.poll())
+        children.end(self.holder)
+        self.kafka.stop_node(old)
+        self.kafka.start()
+        self.rest(fleets)
+        self.clean(fleets, since)
+
     def test_both_standbys_frozen(self):
         """What no standby has is not committed, and nobody reads it."""
         lost = [node for node in self.kafka.nodes if node is not self.kafka.leader()]

@@ -63,6 +63,36 @@ TEST(PostgresSick, WhoHoldsALogsRowHoldsUpAppendsAndNothingElse) {
   EXPECT_TRUE(driver.seen().gaps.empty());
 }
 
+// It may be a commit that waits for standbys, which follow another server by now.
+TEST(PostgresSick, WhoHoldsALogsRowForLongMakesWritersTryTheNextServer) {
+  PostgresTopic topic;
+  SickServer next(Sickness{"closes", "", false});
+  PostgresConnection connection = topic.connection();
+  const auto first = connection.uri.find("127.0.0.1:");
+  connection.uri.insert(connection.uri.find('/', first), ",127.0.0.1:" + next.port());
+  LedgerDriver driver;
+  driver.open(1, [&](boost::asio::any_io_executor strand) {
+    return make_postgres_ledger(std::move(strand), connection, PostgresTopic::options()).ledger;
+  });
+  driver.start_and_read();
+  PostgresTopic::write_and_read(driver, 1);
+  std::uint64_t seq = 1;
+  {
+    const OpenTransaction holder(topic.connection(),
+                        "SELECT 1 FROM neliroute.log" + topic.where() + " FOR UPDATE");
+    while (next.asked() == 0 && seq < 30) {
+      driver.write(Log{0}, ++seq);
+      ASSERT_TRUE(driver.wait([&](const Seen& seen) {
+        return !seen.failed.empty() && seen.failed.back() == seq;
+      }));
+      EXPECT_TRUE(seq > 2 || next.asked() == 0) << "one that is held up for a moment stays";
+    }
+    EXPECT_GT(next.asked(), 0);
+  }
+  PostgresTopic::write_until_read(driver, seq + 1);
+  EXPECT_TRUE(driver.seen().gaps.empty());
+}
+
 TEST(PostgresSick, WhoseConnectionsAreEndedConnectsAgain) {
   PostgresTopic topic;
   LedgerDriver driver;
