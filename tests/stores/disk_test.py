@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kafka"))
 import case  # noqa: E402
 from case import boot_now  # noqa: E402
 from harness.children import wait_until  # noqa: E402
+from harness.kafka_broker import free_ports  # noqa: E402
 from harness.stores.etcd_cluster import encoded  # noqa: E402
 
 import namespaces  # noqa: E402
@@ -125,6 +126,37 @@ class Voters(DiskCase):
 
     def test_failing_disk_of_one(self):
         self.lose_disks(self.prepared(), self.fail_once)
+
+    def test_failing_disk_of_an_owner(self):
+        """Whose voter ends alone: it goes on with the others, and its next start is a voter's."""
+        voters = [f"127.0.0.1:{port}" for port in free_ports(3)]
+        ledger = f"quorum://{','.join(voters)}/inside"
+        fleet = self.fleet(mode="exclusive")
+        fleet.defaults["ledger"] = ledger
+        trigger = self.folder / "fail"
+
+        def start(number):
+            return fleet.start(ledger=f"{ledger}?dir={self.folder}/voter-{number}",
+                               voter=voters[number])
+        fleet.env = {"LD_PRELOAD": str(self.library), "FAIL_ONCE": str(trigger)}
+        owner = start(0)
+        fleet.env = {}
+        for number in (1, 2):
+            start(number)
+        fleet.rest()
+        since = boot_now()
+        trigger.touch()
+        wait_until(lambda: "the voter in this process ended" in owner.error_tail(10_000), 20,
+                   lambda: f"its voter ends\n{owner.error_tail(10_000)}")
+        self.assertIn(FAILED, owner.error_tail(10_000))
+        fleet.rest()
+        self.assertTrue(owner.running() and owner.leading, owner.error_tail())
+        self.leave(fleet, owner)
+        start(0)
+        fleet.rest()
+        fleet.owners[1].kill()  # so that the one with that disk counts
+        fleet.rest()
+        self.clean([fleet], since)
 
     def test_full_disks_of_two(self):
         """There is no majority until there is room."""
