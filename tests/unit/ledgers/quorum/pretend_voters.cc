@@ -221,7 +221,8 @@ void PretendVoters::take(Conversation& talk, const quorum::ToVoter& said) {
   } else if (const auto* follow = std::get_if<quorum::Follow>(&said)) {
     if (talk.next) ++script_.nonsense;
     ++script_.follows;
-    talk.next = std::max(follow->next + script_.ahead, log.first);
+    talk.next = follow->next;
+    if (script_.ahead != 0) talk.next = std::max(*talk.next + script_.ahead, log.first);
   } else if (const auto* append = std::get_if<quorum::AppendRecord>(&said)) {
     ++script_.appends;
     if (!script_.stores) return;
