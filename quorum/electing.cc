@@ -31,6 +31,7 @@ void Voter::ask(bool poll, LocalTime now) {
     durable_.voted_for = durable_.self;
     ready_.vote_changed = vote_unstored_ = true;
     patience_.go_on(now);
+    leader_.reset();
   }
   yes_ = {durable_.self};
   const Configuration& voters = entries().configuration();
@@ -40,7 +41,8 @@ void Voter::ask(bool poll, LocalTime now) {
   for (const Member& member : voters.members) {
     if (member.id != durable_.self) {
       send_once_stored(member.address, AskVote{poll, durable_.term + (poll ? 1 : 0),
-                                               entries().end(), entries().last_term()});
+                                               entries().end(), entries().last_term(),
+                                               now < handed_until_});
     }
   }
 }
@@ -52,7 +54,8 @@ bool Voter::hears_leader(LocalTime now) const noexcept {
 }
 
 void Voter::on_ask_vote(const Message& message, const AskVote& ask, LocalTime now) {
-  const bool hears = hears_leader(now) && !mutated(Mutation::votes_beside_leader);
+  const bool hears =
+      hears_leader(now) && !ask.handed_over && !mutated(Mutation::votes_beside_leader);
   const bool older = ask.last_term != entries().last_term()
                          ? ask.last_term < entries().last_term()
                          : ask.end < entries().end();
@@ -81,6 +84,16 @@ void Voter::on_ask_vote(const Message& message, const AskVote& ask, LocalTime no
   send_once_stored(message.from_address, GiveVote{false, ask.asked, yes});
 }
 
+/// It goes on to follow while it polls: if others do not hear it, nothing has happened.
+void Voter::on_take_over(const Message& message, LocalTime now) {
+  const bool asked_by_leader = !leading_ && leader_ && leader_->id == message.from;
+  if (!asked_by_leader || entries().configuration().find(durable_.self) == nullptr) {
+    return;
+  }
+  handed_until_ = now + options_.election / 2;
+  ask(true, now);
+}
+
 void Voter::on_vote(const Message& message, const GiveVote& vote, LocalTime now) {
   const Standing counted = vote.poll ? Standing::polls : Standing::asks_votes;
   const Term asked = durable_.term + (vote.poll ? 1 : 0);
@@ -88,6 +101,9 @@ void Voter::on_vote(const Message& message, const GiveVote& vote, LocalTime now)
   if (!vote.yes || standing_ != counted || vote.asked != asked ||
       voters.find(message.from) == nullptr) {
     return;
+  }
+  if (vote.poll && leader_ && now >= handed_until_) {
+    return;  // too late: that leader leads on
   }
   yes_.insert(message.from);
   if (voters.is_majority(yes_.size())) {

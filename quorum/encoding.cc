@@ -117,6 +117,7 @@ void write(Writer& out, const AskVote& ask) {
   out.number(ask.asked);
   out.number(ask.end);
   out.number(ask.last_term);
+  out.flag(ask.handed_over);
 }
 void write(Writer& out, const GiveVote& vote) {
   out.flag(vote.poll);
@@ -143,6 +144,7 @@ void write(Writer& out, const Behind& behind) {
   out.number(behind.round);
 }
 void write(Writer& /*out*/, const Outdated& /*outdated*/) {}
+void write(Writer& /*out*/, const TakeOver& /*take_over*/) {}
 
 Here read_here(Reader& in) {
   Here here{in.flag(), {}};
@@ -156,7 +158,7 @@ Here read_here(Reader& in) {
 
 /// A poll asks for the next term of its sender; a vote, for the one that it is in.
 AskVote read_ask(Reader& in, Term of) {
-  const AskVote ask{in.flag(), in.term(1), in.index(), in.term(0)};
+  const AskVote ask{in.flag(), in.term(1), in.index(), in.term(0), in.flag()};
   in.require(ask.asked == of + (ask.poll ? 1 : 0));
   return ask;
 }
@@ -204,6 +206,9 @@ decltype(Message::body) read_body(Reader& in, Term of) {
       return Behind{in.index(kNothing), in.number<std::uint64_t>()};
     case 8:
       return Outdated{};
+    case 9:
+      in.require(of >= 1);
+      return TakeOver{};
     default:
       in.require(false);
       return {};

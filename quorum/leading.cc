@@ -39,6 +39,7 @@ void Voter::lead_on(LocalTime now) {
              !answers_since(known.first, now - 5 * patience);
     });
     look_for_missing();
+    hand_over(now);
     admit(now);
     leading_->end_before = std::exchange(leading_->end_at_beat, entries().end());
   }
@@ -55,6 +56,56 @@ void Voter::look_for_missing() {
     if (address != options_.address && !copies(address)) {
       say_here(address);
     }
+  }
+}
+
+/// Of the voters the one with the highest priority, if that is not this one, and it answers, has
+/// copied the log and was told of the same voters: of others it would undo a change that is under
+/// way.
+std::optional<VoterId> Voter::better(LocalTime now) const {
+  const Configuration& voters = entries().configuration();
+  const auto best = std::ranges::max_element(voters.members, {}, &Member::priority);
+  const Member* own = voters.find(durable_.self);
+  if (own == nullptr || best->priority <= own->priority ||
+      !answers_since(best->id, now - options_.election / 2)) {
+    return std::nullopt;
+  }
+  const Follower& follower = leading_->followers.at(best->id);
+  const bool fits = follower.told() == told_ && follower.matched() >= leading_->end_before;
+  return fits ? std::optional(best->id) : std::nullopt;
+}
+
+/// Leaders of several logs would else stay where elections put them, on few voters. Whoever has
+/// just come back may go again, so that takes a while. If it comes to nothing, the next time takes
+/// as long.
+void Voter::hand_over(LocalTime now) {
+  constexpr int kWellFor = 10;
+  if (leading_->heir && now < leading_->heir_until) {
+    return;
+  }
+  const bool in_vain = std::exchange(leading_->heir, std::nullopt).has_value();
+  const auto found = better(now);
+  if (in_vain || found != leading_->better) {
+    leading_->better = found;
+    leading_->better_since = now;
+  }
+  if (found && now - leading_->better_since >= kWellFor * options_.election &&
+      !mutated(Mutation::leads_on_for_ever)) {
+    leading_->heir = found;
+    leading_->heir_until = now + options_.election / 2;
+    leading_->heir_told = false;
+  }
+}
+
+/// Once it has all entries, or others might not vote for it. Until then nothing is proposed.
+void Voter::tell_heir() {
+  if (!leading_->heir || leading_->heir_told) {
+    return;
+  }
+  const Follower& heir = leading_->followers.at(*leading_->heir);
+  if (heir.matched() == entries().end() || mutated(Mutation::hands_over_too_early)) {
+    leading_->heir_told = true;
+    ready_.at_once.push_back(to(heir.address(), TakeOver{}));
   }
 }
 
@@ -95,7 +146,7 @@ void Voter::send_entries(Follower& follower, LocalTime now) {
 }
 
 std::optional<Index> Voter::propose(std::string record, BrokerTime wall) {
-  if (!leading_) {
+  if (!leading_ || leading_->heir) {
     return std::nullopt;
   }
   const BrokerTime stamped = mutated(Mutation::stamp_of_leader_alone)
@@ -177,7 +228,7 @@ int Voter::priority_of(const std::string& address) const {
 void Voter::admit(LocalTime now) {
   const auto changed_at = entries().configured_at();
   const bool settled = committed_ > leading_->began && (!changed_at || *changed_at < committed_);
-  if (!settled && !mutated(Mutation::two_changes_at_once)) {
+  if (leading_->heir || (!settled && !mutated(Mutation::two_changes_at_once))) {
     return;
   }
   if (admit_learner(now) || !most_are_told_the_same(now) || remove_unlisted(now)) {

@@ -33,6 +33,8 @@ struct AskVote {
   Term asked = 0;
   Index end = 0;
   Term last_term = 0;
+  /// The leader asked its sender to stand, so who hears that leader may say yes, too.
+  bool handed_over = false;
 };
 
 struct GiveVote {
@@ -73,6 +75,9 @@ struct Behind {
 /// The term of the message is over: there is a newer one.
 struct Outdated {};
 
+/// Of the leader, to the voter that should lead, and has all entries: stand for election at once.
+struct TakeOver {};
+
 struct Message {
   VoterId from;
   std::string from_address;
@@ -83,7 +88,9 @@ struct Message {
   Term term = 0;
   /// Which voters there are, as its sender was told: print_of() of their addresses.
   std::uint64_t told = 0;
-  std::variant<Here, Formed, AskVote, GiveVote, Append, Restart, Stored, Behind, Outdated> body;
+  std::variant<Here, Formed, AskVote, GiveVote, Append, Restart, Stored, Behind, Outdated,
+               TakeOver>
+      body;
 };
 
 /// The same of the same addresses, and of others another one.

@@ -32,9 +32,11 @@ enum class Mutation : std::uint8_t {
   two_changes_at_once,     ///< a change of the voters does not wait for the one before
   replaces_at_once,        ///< a lost voter is replaced in one step
   changes_alone,           ///< a leader removes voters though most were told otherwise
+  leads_on_for_ever,       ///< a leader hands over to nobody
+  hands_over_too_early,    ///< a leader hands over to who has not all of its entries
 };
 inline constexpr std::size_t kMutationCount =
-    static_cast<std::size_t>(Mutation::changes_alone) + 1;
+    static_cast<std::size_t>(Mutation::hands_over_too_early) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::optional<Mutation> active_mutation;

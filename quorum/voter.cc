@@ -129,6 +129,8 @@ void Voter::dispatch(const Message& message, LocalTime now) {
     on_append(message, *append, now);
   } else if (const auto* restart = std::get_if<Restart>(&message.body)) {
     on_restart(message, *restart, now);
+  } else if (std::holds_alternative<TakeOver>(message.body)) {
+    on_take_over(message, now);
   } else if (leading_) {
     const auto* stored = std::get_if<Stored>(&message.body);
     const auto* behind = std::get_if<Behind>(&message.body);
@@ -166,7 +168,8 @@ void Voter::follow(Term term, const std::optional<Known>& leader, LocalTime now)
   }
   const bool led = leading_.has_value();
   leading_.reset();
-  standing_ = Standing::no;
+  const bool polls_beside = leader && standing_ == Standing::polls && now < handed_until_;
+  standing_ = polls_beside ? Standing::polls : Standing::no;
   if (leader) {
     heard_ = now;
     leader_ = leader;
@@ -208,6 +211,7 @@ void Voter::drop(Index first) {
 
 Ready Voter::take_ready(LocalTime now) {
   if (leading_) {
+    tell_heir();
     for (auto& [_, follower] : leading_->followers) {
       send_entries(follower, now);
     }

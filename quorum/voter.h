@@ -85,8 +85,10 @@ class Voter {
   /// All that the last Ready named is on disk.
   void stored(LocalTime now);
 
-  /// Where the record will be, if this voter leads and goes on leading.
+  /// Where the record will be, if this voter leads and goes on leading. Not while it hands over.
   [[nodiscard]] std::optional<Index> propose(std::string record, BrokerTime wall);
+  /// It leads, and another one is about to: what is proposed must wait, half a timeout at most.
+  [[nodiscard]] bool hands_over() const noexcept { return leading_ && leading_->heir; }
   /// Says at once that it leads, so that confirmed_since() need not wait for the next time.
   void ask_round() noexcept;
   /// What was committed at `time`, if a majority has answered since that this voter leads.
@@ -121,6 +123,13 @@ class Voter {
     /// Where the log ended at the last beat, and at the one before.
     Index end_at_beat = 0;
     Index end_before = 0;
+    /// Who should lead, is well and has copied the log, and since when.
+    std::optional<VoterId> better;
+    LocalTime better_since;
+    /// To whom it hands over, until when at most, and whether that one was told.
+    std::optional<VoterId> heir;
+    LocalTime heir_until;
+    bool heir_told = false;
     /// By id: voters, and those who only copy the log (learners).
     std::map<VoterId, Follower> followers;
   };
@@ -148,6 +157,7 @@ class Voter {
   // electing.cc
   void time_out(LocalTime now);
   void ask(bool poll, LocalTime now);
+  void on_take_over(const Message& message, LocalTime now);
   void on_ask_vote(const Message& message, const AskVote& ask, LocalTime now);
   void on_vote(const Message& message, const GiveVote& vote, LocalTime now);
   [[nodiscard]] bool hears_leader(LocalTime now) const noexcept;
@@ -167,6 +177,9 @@ class Voter {
   void send_entries(Follower& follower, LocalTime now);
   void advance(LocalTime now);
   void look_for_missing();
+  void hand_over(LocalTime now);
+  [[nodiscard]] std::optional<VoterId> better(LocalTime now) const;
+  void tell_heir();
   void admit(LocalTime now);
   [[nodiscard]] bool answers_since(VoterId id, LocalTime time) const;
   [[nodiscard]] bool majority_answers_since(const Configuration& voters, LocalTime time) const;
@@ -187,6 +200,8 @@ class Voter {
   std::optional<Leading> leading_;
   Standing standing_ = Standing::no;
   std::set<VoterId> yes_;
+  /// The leader asked it to take over: so long it may stand beside that leader.
+  LocalTime handed_until_ = kLongAgo;
   /// Its own vote is not on disk yet.
   bool vote_unstored_ = false;
   std::map<std::string, Met> met_;

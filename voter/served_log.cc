@@ -104,18 +104,24 @@ void ServedLog::work() {
   tell_voters();
   publish(now);
   arm(now);
+  if (!inputs_.empty() && !kept_->voter.hands_over()) work_soon();
   for (LogClient* client : clients_) client->on_change();
 }
 
 void ServedLog::take_inputs(LocalTime now) {
   quorum::Voter& voter = kept_->voter;
   const BrokerTime wall = broker_now();
+  std::deque<Input> waiting;
   for (Input& input : std::exchange(inputs_, {})) {
     if (auto* peer = std::get_if<FromPeer>(&input)) {
       voter.step(peer->message, now);
     } else if (auto* proposal = std::get_if<Proposal>(&input)) {
       const auto client = proposal->client.lock();
       if (!client || !leads_in(proposal->term)) continue;
+      if (voter.hands_over()) {
+        waiting.push_back(std::move(input));
+        continue;
+      }
       if (is_full(now)) {
         client->on_proposed(quorum::kNothing);
         continue;
@@ -128,6 +134,7 @@ void ServedLog::take_inputs(LocalTime now) {
     }
   }
   peer_bytes_ = 0;
+  inputs_ = std::move(waiting);
 }
 
 /// What is kept for a time is kept: a client that writes without end must not take all memory.

@@ -29,6 +29,8 @@ TEST(QuorumEncodingTest, whatVotersSendIsReadAsItWasWritten) {
   std::set<std::size_t> kinds;
   auto messages = record(6, 3, milliseconds(6'000)).messages;
   messages.push_back(message(Outdated{}));  // the rarest
+  messages.push_back(message(TakeOver{}));
+  messages.push_back(message(AskVote{true, 5, 1, 1, true}));
   for (const Message& sent : messages) {
     kinds.insert(sent.body.index());
     const std::string bytes = encode(sent);

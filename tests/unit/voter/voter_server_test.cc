@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -128,6 +129,38 @@ TEST(VoterServerTest, theLeadersOfLogsAreSpread) {
     }
   }
   EXPECT_EQ(leaders.size(), 3U);
+}
+
+TEST(VoterServerTest, theLeadersOfLogsAreSpreadAgainOnceAVoterIsBack) {
+  ServerRig rig(3, [](VoterServerOptions& options) { options.logs = 3; });
+  rig.start_all();
+  /// Whether each of these leads so many logs.
+  const auto led = [&](const std::set<int>& voters, std::ptrdiff_t each) {
+    return std::ranges::all_of(voters, [&](int i) {
+      return std::ranges::count_if(rig.statistics(i).logs, [](const LogStatistics& log) {
+               return log.leads.load();
+             }) >= each;
+    });
+  };
+  EXPECT_TRUE(ServerRig::wait([&] { return led({0, 1, 2}, 1); }));
+  for (std::uint32_t log = 0; log < 3; ++log) EXPECT_TRUE(rig.append("a", log));
+  rig.stop(0);
+  EXPECT_TRUE(ServerRig::wait([&] { return led({1}, 2) || led({2}, 2); }));
+  rig.start(0);
+  // Records are written all the while.
+  std::size_t written = 0;
+  EXPECT_TRUE(ServerRig::wait([&] {
+    for (std::uint32_t log = 0; log < 3; ++log) EXPECT_TRUE(rig.append("b", log));
+    ++written;
+    return led({0, 1, 2}, 1);
+  }));
+  EXPECT_GT(written, 1U);
+  for (std::uint32_t log = 0; log < 3; ++log) {
+    Records records = rig.records(log);
+    // What was not acknowledged when the leader changed was appended again.
+    EXPECT_GE(records.size(), 1 + written);
+    EXPECT_EQ(records.front(), "a");
+  }
 }
 
 TEST(VoterServerTest, aMajorityIsNeeded) {
