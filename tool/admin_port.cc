@@ -25,8 +25,9 @@ void raise_file_limit() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-void add_http_option(CommandLine& line, std::optional<std::string>& http, std::string help) {
-  line.add({.flag = "--http", .type = "HOST:PORT", .help = std::move(help), .first_day = true},
+void add_http_option(CommandLine& line, std::optional<std::string>& http,
+                     std::string_view help) {
+  line.add({.flag = "--http", .type = "HOST:PORT", .help = help, .first_day = true},
            into_if(http, parse_listen));
 }
 

@@ -14,6 +14,7 @@
 #include <neliroute/forwarder.h>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -26,9 +27,9 @@ namespace neliroute::tool {
 /// programs that use select(2); one that is started later inherits it.
 void raise_file_limit();
 
-/// `help`: what is served there.
+/// `help`: what is served there; it must live as long as the program.
 void add_http_option(CommandLine& line, std::optional<std::string>& http,
-                     std::string help =
+                     std::string_view help =
                          "Serve the slot page, the view and its events, metrics and health there; "
                          "a port alone: for this machine only, 0: any free one");
 
