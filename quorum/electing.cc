@@ -8,7 +8,10 @@ namespace neliroute::quorum {
 
 void Voter::time_out(LocalTime now) {
   const bool stood = std::exchange(standing_, Standing::no) != Standing::no;
-  leader_.reset();
+  if (leader_) {
+    missed_ = leader_->id;
+    leader_.reset();
+  }
   const Member* own = entries().configuration().find(durable_.self);
   if (!durable_.log || own == nullptr) {
     patience_.begin(entries().configuration(), std::nullopt, now);

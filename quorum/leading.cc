@@ -20,6 +20,7 @@ void Voter::lead(LocalTime now) {
       leading_->followers.try_emplace(member.id, member.address, entries().end(), kNothing);
     }
   }
+  note_loss(now);
   append({durable_.term, entries().last_stamp(), Begins{}});
   lead_on(now);
 }
@@ -79,7 +80,6 @@ std::optional<VoterId> Voter::better(LocalTime now) const {
 /// just come back may go again, so that takes a while. If it comes to nothing, the next time takes
 /// as long.
 void Voter::hand_over(LocalTime now) {
-  constexpr int kWellFor = 10;
   if (leading_->heir && now < leading_->heir_until) {
     return;
   }
@@ -89,11 +89,44 @@ void Voter::hand_over(LocalTime now) {
     leading_->better = found;
     leading_->better_since = now;
   }
-  if (found && now - leading_->better_since >= kWellFor * options_.election &&
-      !mutated(Mutation::leads_on_for_ever)) {
+  if (found && now >= *hands_over_at() && !mutated(Mutation::leads_on_for_ever)) {
     leading_->heir = found;
     leading_->heir_until = now + options_.election / 2;
     leading_->heir_told = false;
+  }
+}
+
+std::optional<LocalTime> Voter::hands_over_at() const {
+  if (!leading_ || !leading_->better) {
+    return std::nullopt;
+  }
+  return leading_->better_since + well_for(*leading_->better);
+}
+
+/// Whoever is lost again and again as a leader, with a disk that hangs now and then, say, must be
+/// well for four times as long each time: every loss costs an election.
+milliseconds Voter::well_for(VoterId id) const {
+  constexpr int kTimeouts = 10;
+  constexpr int kTimesMax = 5;
+  const auto lost = losses_.find(id);
+  int timeouts = kTimeouts;
+  for (int time = 1; lost != losses_.end() && time < std::min(lost->second.times, kTimesMax);
+       ++time) {
+    timeouts *= mutated(Mutation::trusts_the_sick) ? 1 : 4;
+  }
+  return timeouts * options_.election;
+}
+
+/// A loss counts for as long as the longest wait.
+void Voter::note_loss(LocalTime now) {
+  const auto forgotten = [&](const auto& lost) {
+    return now - lost.second.at > 2560 * options_.election;
+  };
+  std::erase_if(losses_, forgotten);
+  if (const auto missed = std::exchange(missed_, std::nullopt)) {
+    Loss& loss = losses_[*missed];
+    ++loss.times;
+    loss.at = now;
   }
 }
 

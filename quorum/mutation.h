@@ -34,9 +34,10 @@ enum class Mutation : std::uint8_t {
   changes_alone,           ///< a leader removes voters though most were told otherwise
   leads_on_for_ever,       ///< a leader hands over to nobody
   hands_over_too_early,    ///< a leader hands over to who has not all of its entries
+  trusts_the_sick,         ///< whoever was lost again and again leads again as soon as others
 };
 inline constexpr std::size_t kMutationCount =
-    static_cast<std::size_t>(Mutation::hands_over_too_early) + 1;
+    static_cast<std::size_t>(Mutation::trusts_the_sick) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::optional<Mutation> active_mutation;

@@ -173,6 +173,7 @@ void Voter::follow(Term term, const std::optional<Known>& leader, LocalTime now)
   if (leader) {
     heard_ = now;
     leader_ = leader;
+    missed_.reset();
     patience_.heard();
     patience_.begin(entries().configuration(), leader->id, now);
   } else {

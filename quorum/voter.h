@@ -89,6 +89,8 @@ class Voter {
   [[nodiscard]] std::optional<Index> propose(std::string record, BrokerTime wall);
   /// It leads, and another one is about to: what is proposed must wait, half a timeout at most.
   [[nodiscard]] bool hands_over() const noexcept { return leading_ && leading_->heir; }
+  /// When it will, if it leads and knows who should.
+  [[nodiscard]] std::optional<LocalTime> hands_over_at() const;
   /// Says at once that it leads, so that confirmed_since() need not wait for the next time.
   void ask_round() noexcept;
   /// What was committed at `time`, if a majority has answered since that this voter leads.
@@ -132,6 +134,11 @@ class Voter {
     bool heir_told = false;
     /// By id: voters, and those who only copy the log (learners).
     std::map<VoterId, Follower> followers;
+  };
+  /// Of a leader whom this voter replaced without being asked to.
+  struct Loss {
+    int times = 0;
+    LocalTime at;
   };
   enum class Standing : std::uint8_t { no, polls, asks_votes };
   /// An empty voter that said that it is there.
@@ -180,6 +187,8 @@ class Voter {
   void hand_over(LocalTime now);
   [[nodiscard]] std::optional<VoterId> better(LocalTime now) const;
   void tell_heir();
+  void note_loss(LocalTime now);
+  [[nodiscard]] milliseconds well_for(VoterId id) const;
   void admit(LocalTime now);
   [[nodiscard]] bool answers_since(VoterId id, LocalTime time) const;
   [[nodiscard]] bool majority_answers_since(const Configuration& voters, LocalTime time) const;
@@ -200,6 +209,9 @@ class Voter {
   std::optional<Leading> leading_;
   Standing standing_ = Standing::no;
   std::set<VoterId> yes_;
+  /// Of whom it heard nothing any more, so that it stood; and who was lost so.
+  std::optional<VoterId> missed_;
+  std::map<VoterId, Loss> losses_;
   /// The leader asked it to take over: so long it may stand beside that leader.
   LocalTime handed_until_ = kLongAgo;
   /// Its own vote is not on disk yet.

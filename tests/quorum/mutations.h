@@ -17,7 +17,8 @@ inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "own_disk_assumed", "learners_counted", "stamp_of_leader_alone",
     "never_steps_down", "target_never_lowered", "target_never_reset", "priority_ignored",
     "lost_disk_votes", "forms_without_all", "two_changes_at_once", "replaces_at_once",
-    "changes_alone", "leads_on_for_ever", "hands_over_too_early"};
+    "changes_alone", "leads_on_for_ever", "hands_over_too_early",
+    "trusts_the_sick"};
 
 /// From now on this clause is broken. False: there is none of this name.
 inline bool mutate(std::string_view name) {

@@ -383,6 +383,12 @@ void World::tell_state() const {
   }
 }
 
+bool World::will_hand_over(int i) const {
+  if (i < 0) return false;
+  const Voter& voter = *nodes_[static_cast<std::size_t>(i)].voter;
+  return voter.hands_over() || voter.hands_over_at().value_or(kLongAgo) > now_;
+}
+
 void World::judge_end() {
   if (leaderless_ms_ > kHandOverMs) {
     fail("no confirmed leader for " + std::to_string(leaderless_ms_) +
@@ -392,7 +398,9 @@ void World::judge_end() {
     fail("too few voters count, or too many");
   }
   const auto best = std::ranges::max_element(newest_committed_.members, {}, &Member::priority);
-  if (best == newest_committed_.members.end() || leader() != node_at(best->address)) {
+  const auto led_by = leader();
+  if (best == newest_committed_.members.end() ||
+      (led_by != node_at(best->address) && !will_hand_over(led_by))) {
     fail("who should lead does not at the end");
   }
   for (const Node& node : nodes_) {

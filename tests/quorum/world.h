@@ -73,6 +73,8 @@ class World {
   [[nodiscard]] LocalTime now() const noexcept { return now_; }
   /// The one that leads in the newest term, or -1.
   [[nodiscard]] int leader() const;
+  /// It leads, and knows when another one shall.
+  [[nodiscard]] bool will_hand_over(int i) const;
   [[nodiscard]] const std::optional<std::string>& broken() const noexcept { return broken_; }
   [[nodiscard]] const Figures& figures() const noexcept { return figures_; }
   [[nodiscard]] Index committed() const noexcept { return std::ssize(committed_); }

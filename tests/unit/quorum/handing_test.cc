@@ -104,6 +104,28 @@ TEST_F(HandsOver, to_nobody_who_has_been_away_again) {
   EXPECT_EQ(rig.leader(), 1);
 }
 
+TEST_F(HandsOver, later_each_time_that_one_was_lost_and_soon_again_after_long) {
+  for (const int timeouts : {10, 40, 160}) {
+    rig.start(0);
+    rig.run_for(timeouts * kElection - 50ms);
+    EXPECT_EQ(rig.leader(), 1) << timeouts;
+    rig.run_for(2 * kElection);
+    EXPECT_EQ(rig.leader(), 0) << timeouts;
+    rig.stop(0);
+    rig.wait_led();
+    ASSERT_EQ(rig.leader(), 1);
+  }
+  rig.start(0);
+  rig.run_for(642 * kElection);
+  EXPECT_EQ(rig.leader(), 0);
+  rig.run_for(2'560 * kElection);
+  rig.stop(0);
+  rig.wait_led();
+  rig.start(0);
+  rig.run_for(12 * kElection);
+  EXPECT_EQ(rig.leader(), 0) << "what was long ago is forgotten";
+}
+
 TEST_F(HandsOver, or_leads_on_if_that_one_does_not_hear_it) {
   rig.start(0);
   const Term term = rig.at(1).term();
