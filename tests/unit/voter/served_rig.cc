@@ -59,9 +59,13 @@ void ServedRig::start() {
   ready.entries_changed = 0;
   ASSERT_TRUE(opened->disk.store(ready, opened->durable));
 
+  const auto statistics =
+      std::make_shared<VoterStatistics>(addresses_[0], "main", kElection, 1);
   ServedLog::Options options;
   options.folder = "/log-0";
   options.kept = milliseconds{600'000};
+  options.bytes_max = std::size_t{1} << 30;
+  options.statistics = statistics;
   options.voter.address = addresses_[0];
   options.voter.addresses = addresses_;
   options.voter.priorities = {2, 1, 1};
@@ -78,6 +82,7 @@ void ServedRig::start() {
   door.name = "main";
   door.address = addresses_[0];
   door.election = kElection;
+  door.statistics = statistics;
   door.channel = {std::string(quorum::kQuorumProtocol), {}, quorum::kSaidBytesMax};
   door_ = std::make_shared<VoterDoor>(std::move(acceptor), notices, std::move(door),
                                       std::vector<ServedLog*>{log_.get()});
