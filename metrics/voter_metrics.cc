@@ -27,7 +27,7 @@ void add_logs(MetricFamilies& made, const VoterStatistics& voter) {
   add_each(made, voter, [](const LogStatistics& log) { return log.term.load(); });
   made.counter("voter_leader_changes_total", "How often this voter learned of a new leader");
   add_each(made, voter, [](const LogStatistics& log) { return log.leaders.load(); });
-  made.gauge("voter_followers_overdue", "Voters that do not answer this one, which leads");
+  made.gauge("voter_followers_overdue", "Voters that have not answered this leader in time");
   add_each(made, voter, [](const LogStatistics& log) { return log.overdue.load(); });
   made.gauge("voter_committed_entries", "Entries committed since the log began");
   add_each(made, voter, [](const LogStatistics& log) { return log.committed.load(); });
@@ -37,7 +37,7 @@ void add_logs(MetricFamilies& made, const VoterStatistics& voter) {
   add_each(made, voter, [](const LogStatistics& log) {
     return std::max<quorum::Index>(log.end.load() - log.first.load(), 0);
   });
-  made.gauge("voter_disk_bytes", "Of the log's files");
+  made.gauge("voter_disk_bytes", "Size of the log's files");
   add_each(made, voter, [](const LogStatistics& log) { return log.disk_bytes.load(); });
   made.gauge("voter_clock_ahead_seconds", "How far the newest record is ahead of the clock");
   add_each(made, voter, [](const LogStatistics& log) { return seconds_of(log.clock_ahead); });

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::size_t kProofBytes = std::tuple_size_v<Digest>;
-/// A connection keeps as much between messages; and before it has sent one.
+/// What a connection keeps between messages; and before its first one.
 constexpr std::size_t kChunkBytes = std::size_t{16} << 10;
 constexpr std::size_t kFirstChunkBytes = 256;
 

@@ -87,7 +87,7 @@ void Voter::on_ask_vote(const Message& message, const AskVote& ask, LocalTime no
   send_once_stored(message.from_address, GiveVote{false, ask.asked, yes});
 }
 
-/// It goes on to follow while it polls: if others do not hear it, nothing has happened.
+/// It goes on to follow while it polls, so a poll that fails changes nothing.
 void Voter::on_take_over(const Message& message, LocalTime now) {
   const bool asked_by_leader = !leading_ && leader_ && leader_->id == message.from;
   if (!asked_by_leader || entries().configuration().find(durable_.self) == nullptr) {
@@ -107,6 +107,9 @@ void Voter::on_vote(const Message& message, const GiveVote& vote, LocalTime now)
   }
   if (vote.poll && leader_ && now >= handed_until_) {
     return;  // too late: that leader leads on
+  }
+  if (vote.poll && leader_ && leader_->id == message.from && voters.members.size() > 2) {
+    return;  // who reaches that leader alone is not to take its place
   }
   yes_.insert(message.from);
   if (voters.is_majority(yes_.size())) {

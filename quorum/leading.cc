@@ -20,7 +20,9 @@ void Voter::lead(LocalTime now) {
       leading_->followers.try_emplace(member.id, member.address, entries().end(), kNothing);
     }
   }
-  note_loss(now);
+  if (const auto missed = std::exchange(missed_, std::nullopt)) {
+    note_loss(*missed, now);
+  }
   append({durable_.term, entries().last_stamp(), Begins{}});
   lead_on(now);
 }
@@ -61,14 +63,17 @@ void Voter::look_for_missing() {
 }
 
 /// Of the voters the one with the highest priority, if that is not this one, and it answers, has
-/// copied the log and was told of the same voters: of others it would undo a change that is under
-/// way.
+/// copied the log and was told of the same voters: with others in its list
+/// it would undo a change that is under way.
 std::optional<VoterId> Voter::better(LocalTime now) const {
   const Configuration& voters = entries().configuration();
   const auto best = std::ranges::max_element(voters.members, {}, &Member::priority);
   const Member* own = voters.find(durable_.self);
+  const auto answers = [&](const Member& member) {
+    return answers_since(member.id, now - options_.election / 2);
+  };
   if (own == nullptr || best->priority <= own->priority ||
-      !answers_since(best->id, now - options_.election / 2)) {
+      !std::ranges::all_of(voters.members, answers)) {
     return std::nullopt;
   }
   const Follower& follower = leading_->followers.at(best->id);
@@ -83,7 +88,10 @@ void Voter::hand_over(LocalTime now) {
   if (leading_->heir && now < leading_->heir_until) {
     return;
   }
-  const bool in_vain = std::exchange(leading_->heir, std::nullopt).has_value();
+  const auto in_vain = std::exchange(leading_->heir, std::nullopt);
+  if (in_vain) {
+    note_loss(*in_vain, now);
+  }
   const auto found = better(now);
   if (in_vain || found != leading_->better) {
     leading_->better = found;
@@ -107,7 +115,7 @@ std::optional<LocalTime> Voter::hands_over_at() const {
 /// well for four times as long each time: every loss costs an election.
 milliseconds Voter::well_for(VoterId id) const {
   constexpr int kTimeouts = 10;
-  constexpr int kTimesMax = 5;
+  constexpr int kTimesMax = 4;
   const auto lost = losses_.find(id);
   int timeouts = kTimeouts;
   for (int time = 1; lost != losses_.end() && time < std::min(lost->second.times, kTimesMax);
@@ -117,17 +125,14 @@ milliseconds Voter::well_for(VoterId id) const {
   return timeouts * options_.election;
 }
 
-/// A loss counts for as long as the longest wait.
-void Voter::note_loss(LocalTime now) {
-  const auto forgotten = [&](const auto& lost) {
+/// Losses are forgotten after four of the longest waits without one.
+void Voter::note_loss(VoterId id, LocalTime now) {
+  std::erase_if(losses_, [&](const auto& lost) {
     return now - lost.second.at > 2560 * options_.election;
-  };
-  std::erase_if(losses_, forgotten);
-  if (const auto missed = std::exchange(missed_, std::nullopt)) {
-    Loss& loss = losses_[*missed];
-    ++loss.times;
-    loss.at = now;
-  }
+  });
+  Loss& loss = losses_[id];
+  ++loss.times;
+  loss.at = now;
 }
 
 /// Once it has all entries, or others might not vote for it. Until then nothing is proposed.

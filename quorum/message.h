@@ -33,7 +33,7 @@ struct AskVote {
   Term asked = 0;
   Index end = 0;
   Term last_term = 0;
-  /// The leader asked its sender to stand, so who hears that leader may say yes, too.
+  /// The leader asked its sender to stand, so voters that hear that leader may say yes.
   bool handed_over = false;
 };
 

@@ -167,13 +167,23 @@ void Voter::follow(Term term, const std::optional<Known>& leader, LocalTime now)
     ready_.vote_changed = true;
   }
   const bool led = leading_.has_value();
+  const auto leading_heir =
+      led && leading_->heir_told ? leading_->heir : std::optional<VoterId>();
   leading_.reset();
   const bool polls_beside = leader && standing_ == Standing::polls && now < handed_until_;
   standing_ = polls_beside ? Standing::polls : Standing::no;
+  if (!leader && led && leading_heir) {
+    missed_ = leading_heir;
+  } else if (!leader && leader_ && !led) {
+    missed_ = leader_->id;
+  }
   if (leader) {
     heard_ = now;
     leader_ = leader;
-    missed_.reset();
+    const auto missed = std::exchange(missed_, std::nullopt);
+    if (missed && *missed != leader->id) {
+      note_loss(*missed, now);
+    }
     patience_.heard();
     patience_.begin(entries().configuration(), leader->id, now);
   } else {

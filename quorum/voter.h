@@ -87,7 +87,7 @@ class Voter {
 
   /// Where the record will be, if this voter leads and goes on leading. Not while it hands over.
   [[nodiscard]] std::optional<Index> propose(std::string record, BrokerTime wall);
-  /// It leads, and another one is about to: what is proposed must wait, half a timeout at most.
+  /// It leads, and another one is about to: proposals wait until it does, or for half a timeout.
   [[nodiscard]] bool hands_over() const noexcept { return leading_ && leading_->heir; }
   /// When it will, if it leads and knows who should.
   [[nodiscard]] std::optional<LocalTime> hands_over_at() const;
@@ -135,7 +135,7 @@ class Voter {
     /// By id: voters, and those who only copy the log (learners).
     std::map<VoterId, Follower> followers;
   };
-  /// Of a leader whom this voter replaced without being asked to.
+  /// Of a leader that was replaced without having handed over, or of one that did not take over.
   struct Loss {
     int times = 0;
     LocalTime at;
@@ -187,7 +187,7 @@ class Voter {
   void hand_over(LocalTime now);
   [[nodiscard]] std::optional<VoterId> better(LocalTime now) const;
   void tell_heir();
-  void note_loss(LocalTime now);
+  void note_loss(VoterId id, LocalTime now);
   [[nodiscard]] milliseconds well_for(VoterId id) const;
   void admit(LocalTime now);
   [[nodiscard]] bool answers_since(VoterId id, LocalTime time) const;
@@ -209,7 +209,7 @@ class Voter {
   std::optional<Leading> leading_;
   Standing standing_ = Standing::no;
   std::set<VoterId> yes_;
-  /// Of whom it heard nothing any more, so that it stood; and who was lost so.
+  /// Who led, or should have taken over, until nobody did.
   std::optional<VoterId> missed_;
   std::map<VoterId, Loss> losses_;
   /// The leader asked it to take over: so long it may stand beside that leader.

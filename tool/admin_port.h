@@ -63,7 +63,7 @@ class AdminPort {
 
  private:
   AdminPort() : work_(boost::asio::make_work_guard(io_)) {}
-  /// `shown`: what who reaches it can read.
+  /// `shown`: what clients can read there.
   void run(bool is_local, const char* shown);
 
   boost::asio::io_context io_{1};

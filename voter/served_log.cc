@@ -137,14 +137,15 @@ void ServedLog::take_inputs(LocalTime now) {
   inputs_ = std::move(waiting);
 }
 
-/// What is kept for a time is kept: a client that writes without end must not take all memory.
+/// Records are kept for a fixed time, so only this stops a client that writes without end from
+/// taking all memory.
 bool ServedLog::is_full(LocalTime now) {
   if (kept_->voter.entries().bytes() < options_.bytes_max) return false;
   notices_->say_seldom(shown() + " full", Severity::error,
-                       shown() + " is full: its records of " + in_ms(options_.kept) + " take " +
+                       shown() + " is full: the records that it keeps take " +
                            std::to_string(options_.bytes_max >> 20) +
-                           " MiB, and no more are stored until old ones are dropped. Find who "
-                           "writes so many, or give all voters a shorter --kept",
+                           " MiB of memory, and no more are stored until old ones are dropped. "
+                           "Find who writes so many, or give all voters a shorter `voter.kept`",
                        now);
   return true;
 }

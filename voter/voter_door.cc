@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -133,10 +134,20 @@ Awaitable<> VoterDoor::accept_all() {
   }
 }
 
+/// The oldest of the machine that has most of them: it does not keep others out.
+std::deque<VoterDoor::UnknownPtr>::iterator VoterDoor::first_to_go() {
+  std::map<std::string, std::size_t> counts;
+  for (const UnknownPtr& one : unknown_) ++counts[one->address];
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& of) { return of.second; });
+  return std::ranges::find(unknown_, most->first,
+                           [](const UnknownPtr& one) { return one->address; });
+}
+
 void VoterDoor::make_room() {
   while (unknown_.size() >= kUnknownMax) {
-    const UnknownPtr oldest = std::move(unknown_.front());
-    unknown_.pop_front();
+    const auto first = first_to_go();
+    const UnknownPtr oldest = std::move(*first);
+    unknown_.erase(first);
     oldest->closed = true;
     oldest->close();
     notices_->say_seldom("unknown", Severity::warning,
@@ -152,6 +163,7 @@ Awaitable<> VoterDoor::serve(std::unique_ptr<Stream> stream, std::string from) {
   std::shared_ptr<Channel> channel;
   std::optional<quorum::Hello> hello;
   const auto unknown = std::make_shared<Unknown>();
+  unknown->address = from.substr(0, from.rfind(':'));
   unknown->close = [raw = stream.get()] { raw->close(); };
   {
     const Listed<UnknownPtr> listed(unknown_, unknown);

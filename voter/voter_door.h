@@ -2,8 +2,8 @@
 // want.
 //
 // A connection that sends no valid greeting in time is closed. The numbers of unknown connections,
-// of voters and of clients are bounded; of the unknown ones the oldest is closed for a new one, so
-// that those which say nothing keep nobody out.
+// of voters and of clients are bounded; of the unknown ones one is closed for a new one, the oldest
+// of the machine that has most, so that those which say nothing keep nobody out.
 //
 // Threads: that of the voter.   Units: std::chrono.   Errors: notices.
 #pragma once
@@ -55,11 +55,12 @@ class VoterDoor : public std::enable_shared_from_this<VoterDoor> {
  private:
   static constexpr std::size_t kUnknownMax = 256;
   static constexpr std::size_t kPeersMax = 256;
-  /// Until it has said what it wants.
+  /// For each step until it has said what it wants: TLS, keys, greeting.
   static constexpr milliseconds kSoon{2'000};
 
   /// A connection that has not said who it is.
   struct Unknown {
+    std::string address;
     std::function<void()> close;
     /// For another one.
     bool closed = false;
@@ -67,6 +68,7 @@ class VoterDoor : public std::enable_shared_from_this<VoterDoor> {
   using UnknownPtr = std::shared_ptr<Unknown>;
 
   [[nodiscard]] Awaitable<> accept_all();
+  [[nodiscard]] std::deque<UnknownPtr>::iterator first_to_go();
   void make_room();
   [[nodiscard]] Awaitable<> serve(std::unique_ptr<Stream> stream, std::string from);
   /// Null: it does not open.

@@ -18,8 +18,8 @@ namespace asio = boost::asio;
 
 /// Threads that connect: of those that are given up each ends by its own timeout.
 constexpr std::size_t kAttemptsMost = 4;
-/// So often in turn somebody else may keep a row, before the server is left: for longer than a
-/// lease, so who leaves it has none to lose.
+/// After more lock timeouts in a row than these the server is left. They take longer than a lease,
+/// so an owner that leaves has none to lose.
 constexpr int kHeldMost = 4;
 
 /// libpq ends its messages with a newline, and writes several lines for several hosts.

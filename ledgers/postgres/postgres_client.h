@@ -38,7 +38,7 @@ enum class PostgresOutcome : std::uint8_t {
   missing,      ///< the schema, or something in it
   denied,       ///< no right to do that
   elsewhere,    ///< this server takes no writes
-  held,         ///< somebody else keeps a row that it needs
+  held,         ///< another transaction has locked a row that it needs
   failed,       ///< anything else
 };
 
@@ -127,7 +127,7 @@ class PostgresClient {
   std::size_t host_ = 0;  ///< that it is connected to
   int patient_;
   int unanswered_ = 0;  ///< requests since the last answer
-  int held_ = 0;        ///< one after the other
+  int held_ = 0;        ///< lock timeouts in a row
   std::optional<boost::asio::posix::stream_descriptor> socket_;
   std::deque<PostgresNotification> notifications_;
   std::uint64_t waits_ = 0;  ///< counts them: of each its own time is over

@@ -37,6 +37,7 @@ void QuorumWriter::start(Written written, Refused /*refused*/, Doubted /*doubted
       if (const auto self = weak.lock()) {
         lane.said = 0;
         lane.sent.clear();
+        lane.is_full = false;
       }
     };
     handlers.heard = [weak, &lane](quorum::ToClient& said) {
@@ -93,10 +94,11 @@ void QuorumWriter::take(Lane& lane, const quorum::Appended& appended) {
   }
   lane.is_full = appended.index == quorum::kNothing;
   if (lane.is_full) {
-    // It fails in its time: whoever waits for it would write it again at once.
+    // It fails when the next one is answered, or in its time: whoever is told at once would write
+    // it again at once.
     lane.link->voters().reports().report(
         kQuorumWriter, 2, Severity::error,
-        "records are not stored, as the log is full; what its voters say tells more", boot_now());
+        "the log is full, so records are not stored; see what its leading voter says", boot_now());
   } else {
     lane.queue.answer(appended.number, appended.index);  // or it was late, and has failed
   }

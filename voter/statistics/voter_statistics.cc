@@ -1,5 +1,6 @@
 #include "voter/statistics/voter_statistics.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace neliroute {
@@ -14,16 +15,24 @@ constexpr const char* kStopped = "this voter has stopped, as its disk failed";
 
 std::string lacks(const VoterStatistics& voter) {
   if (voter.ended) return kStopped;
-  std::size_t leaderless = 0;
-  std::size_t one = 0;
-  for (std::size_t log = 0; log < voter.logs.size(); ++log) {
-    if (voter.logs[log].is_led) continue;
-    if (leaderless++ == 0) one = log;
+  const auto among = [&](const auto& lacks_it) {
+    const auto first = std::ranges::find_if(voter.logs, lacks_it);
+    if (first == voter.logs.end()) return std::string();
+    const auto count = std::ranges::count_if(voter.logs, lacks_it);
+    return "log " + std::to_string(first - voter.logs.begin()) +
+           (count > 1 ? " and " + std::to_string(count - 1) + " more" : "");
+  };
+  if (const auto logs = among([](const LogStatistics& log) { return !log.is_led; });
+      !logs.empty()) {
+    return "this voter knows no leader of " + logs +
+           ": more than half of the voters must run and reach each other";
   }
-  if (leaderless == 0) return {};
-  std::string said = "this voter knows no leader of log " + std::to_string(one);
-  if (leaderless > 1) said += " and of " + std::to_string(leaderless - 1) + " more";
-  return said + ": more than half of the voters must run and reach each other";
+  if (const auto logs = among([](const LogStatistics& log) { return !log.counts; });
+      !logs.empty()) {
+    return "this voter's vote does not count in the election of the leader of " + logs +
+           ": it must copy the log first, and be in the list of most voters";
+  }
+  return {};
 }
 
 std::string trouble_of(const VoterStatistics& voter, LocalTime now) {

@@ -53,7 +53,7 @@ struct VoterStatistics {
   std::deque<LogStatistics> logs;
   /// From handing something to a disk until it is stored.
   Histogram stores;
-  /// Other voters that it has a connection to, and clients that have one to it.
+  /// Connections of other voters, and of clients, to this one.
   std::atomic<std::size_t> peers{0};
   std::atomic<std::size_t> clients{0};
   /// When it did something last: it has something to do at least each election timeout.
@@ -62,7 +62,8 @@ struct VoterStatistics {
   std::atomic<bool> ended{false};
 };
 
-/// What it lacks before clients can rely on it, for people; empty: it knows who leads each log.
+/// What it lacks before clients can rely on it, for people; empty: its vote counts, and it knows
+/// who leads each log.
 [[nodiscard]] std::string lacks(const VoterStatistics& voter);
 /// Why it should be started again; empty: no reason.
 [[nodiscard]] std::string trouble_of(const VoterStatistics& voter, LocalTime now);

@@ -126,6 +126,62 @@ TEST_F(HandsOver, later_each_time_that_one_was_lost_and_soon_again_after_long) {
   EXPECT_EQ(rig.leader(), 0) << "what was long ago is forgotten";
 }
 
+TEST_F(HandsOver, later_also_by_who_did_not_take_its_place_itself) {
+  for (int turn = 0; turn < 2; ++turn) {
+    rig.start(0);
+    rig.run_for(42 * kElection);
+    ASSERT_EQ(rig.leader(), 0);
+    rig.stop(0);
+    rig.wait_led();
+    ASSERT_EQ(rig.leader(), 1);
+  }
+  rig.stop(1);  // it knows, and so does voter 2
+  rig.start(0);
+  rig.run_for(3 * kElection);
+  ASSERT_EQ(rig.leader(), 2);
+  rig.start(1);
+  rig.run_for(30 * kElection);
+  EXPECT_EQ(rig.leader(), 2);
+}
+
+TEST_F(HandsOver, later_after_each_time_in_vain) {
+  rig.start(0);  // it was lost once
+  lose<TakeOver>();
+  rig.run_for(12 * kElection);
+  EXPECT_EQ(seen, 1);
+  rig.run_for(38 * kElection);
+  EXPECT_EQ(seen, 1);
+  rig.run_for(5 * kElection);
+  EXPECT_EQ(seen, 2);
+  rig.run_for(150 * kElection);
+  EXPECT_EQ(seen, 2);
+  rig.run_for(15 * kElection);
+  EXPECT_EQ(seen, 3);
+}
+
+TEST_F(HandsOver, to_nobody_while_a_voter_is_away) {
+  rig.start(0);
+  rig.run_for(5 * kElection);
+  rig.stop(2);
+  rig.run_for(30 * kElection);
+  EXPECT_EQ(rig.leader(), 1);
+  rig.start(2);
+  rig.run_for(12 * kElection);
+  EXPECT_EQ(rig.leader(), 0);
+}
+
+TEST_F(HandsOver, to_nobody_who_reaches_the_leader_alone) {
+  rig.start(0);
+  const Term term = rig.at(1).term();
+  rig.lost = [](const Message& message) {
+    return (message.from_address == "v0" && message.to_address == "v2") ||
+           (message.from_address == "v2" && message.to_address == "v0");
+  };
+  rig.run_for(100 * kElection);
+  EXPECT_EQ(rig.leader(), 1);
+  EXPECT_EQ(rig.at(1).term(), term);
+}
+
 TEST_F(HandsOver, or_leads_on_if_that_one_does_not_hear_it) {
   rig.start(0);
   const Term term = rig.at(1).term();

@@ -69,7 +69,7 @@ TEST(VoterStatisticsTest, aLeaderCountsWhoDoesNotAnswer) {
 TEST(VoterStatisticsTest, aVoterAloneIsNotReady) {
   ServerRig rig(3, [](VoterServerOptions& options) { options.logs = 2; });
   rig.start(0);
-  EXPECT_THAT(lacks(rig.statistics(0)), HasSubstr("knows no leader of log 0 and of 1 more"));
+  EXPECT_THAT(lacks(rig.statistics(0)), HasSubstr("knows no leader of log 0 and 1 more"));
   rig.start(1);
   rig.start(2);
   EXPECT_TRUE(ServerRig::wait([&] { return lacks(rig.statistics(0)).empty(); }));
@@ -77,6 +77,17 @@ TEST(VoterStatisticsTest, aVoterAloneIsNotReady) {
   rig.stop(2);
   EXPECT_TRUE(ServerRig::wait([&] { return !lacks(rig.statistics(0)).empty(); }));
   EXPECT_TRUE(ServerRig::wait([&] { return !rig.statistics(0).logs[0].leads; }));
+}
+
+TEST(VoterStatisticsTest, aVoterWhoseVoteDoesNotCountIsNotReady) {
+  VoterStatistics voter("h:1", "main", milliseconds(300), 3);
+  for (LogStatistics& log : voter.logs) log.is_led = log.counts = true;
+  EXPECT_EQ(lacks(voter), "");
+  voter.logs[1].counts = voter.logs[2].counts = false;
+  EXPECT_THAT(lacks(voter), HasSubstr("vote does not count in the election of the leader of log 1 "
+                                      "and 1 more"));
+  voter.logs[2].is_led = false;
+  EXPECT_THAT(lacks(voter), HasSubstr("knows no leader of log 2"));
 }
 
 TEST(VoterStatisticsTest, aVoterWhoseDiskFailedSaysThatItStopped) {

@@ -22,7 +22,9 @@ using boost::asio::ip::tcp;
 /// A connection that a test writes to as it likes.
 class Bare {
  public:
-  explicit Bare(std::uint16_t port) : socket_(io_) {
+  explicit Bare(std::uint16_t port, const char* from = "127.0.0.1") : socket_(io_) {
+    socket_.open(tcp::v4());
+    socket_.bind({boost::asio::ip::make_address(from), 0});
     socket_.connect({boost::asio::ip::address_v4::loopback(), port});
   }
   void say(const std::string& bytes) {
@@ -106,6 +108,25 @@ TEST(VoterStrangersTest, ofManySilentConnectionsTheOldestGoAndANewcomerIsServed)
   const auto welcome = VoterClient(rig.port(0)).greet("main");
   ASSERT_TRUE(welcome) << "it came last";
   EXPECT_TRUE(welcome->leads);
+}
+
+TEST(VoterStrangersTest, ofManySilentConnectionsThoseOfTheMachineThatHasMostGo) {
+  ServerRig rig(1);
+  rig.start_all();
+  EXPECT_TRUE(rig.append("a"));
+  bool tried = false;
+  for (int turn = 0; turn < 20 && !tried; ++turn) {
+    const auto began = std::chrono::steady_clock::now();
+    Bare other(rig.port(0), "127.0.0.2");
+    std::vector<std::unique_ptr<Bare>> silent;
+    for (int i = 0; i < 300; ++i) silent.push_back(std::make_unique<Bare>(rig.port(0)));
+    EXPECT_TRUE(silent.front()->is_ended());
+    const bool ended = other.is_ended(milliseconds(50));
+    // Silence alone ends it after two seconds.
+    tried = std::chrono::steady_clock::now() - began < milliseconds(1'500);
+    EXPECT_FALSE(tried && ended);
+  }
+  EXPECT_TRUE(tried);
 }
 
 TEST(VoterStrangersTest, whoHasNotSaidWhoItIsMaySayLittle) {
