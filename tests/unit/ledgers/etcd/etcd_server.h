@@ -39,10 +39,13 @@ class EtcdProcess {
 
  private:
   void use_port(std::uint16_t port);
+  void launch();
+  /// Waits until it does; false: it has ended, or does not in time.
+  [[nodiscard]] bool serves();
 
   std::string folder_;
-  std::uint16_t client_port_;
-  std::uint16_t peer_port_;
+  std::uint16_t client_port_ = 0;
+  std::uint16_t peer_port_ = 0;
   EtcdConnection connection_;
   pid_t pid_ = -1;
 };
