@@ -12,6 +12,8 @@ has a quarter of the interval. Of 60 members: what the servers use. Needs the ta
 Prints a table, and with --json FILE writes all figures.
 """
 import argparse
+import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -34,7 +36,6 @@ EVERY_MS = 500
 STEPS = (20, 60, 100, 150, 200, 300, 400, 600)
 METERED = 60
 LATE_MS = EVERY_MS / 4
-TOPIC = "load"
 
 
 def program():
@@ -51,11 +52,15 @@ def store_of(kind):
     return KafkaBroker(session_ms=None) if kind == "kafka" else STORES[kind]()
 
 
-def address(kind, store):
-    """Of the logs in it."""
-    if kind == "kafka":
-        return f"kafka://{store.bootstrap}/{TOPIC}"
-    return store.place(TOPIC)["ledger"]
+@contextlib.contextmanager
+def new_log(kind, store, topic):
+    """The address of an empty log: nobody reads what an earlier row left."""
+    store.admin.create_topic(topic, 1)
+    try:
+        yield (f"kafka://{store.bootstrap}/{topic}" if kind == "kafka"
+               else store.place(topic)["ledger"])
+    finally:
+        store.admin.delete_topic(topic)
 
 
 def written_bytes(pid):
@@ -107,16 +112,16 @@ def is_late(row):
 
 def measure(kind, seconds, fast, steps, keep):
     """One kind of ledger; `keep` gets each row."""
+    topics = (f"load-{number}" for number in itertools.count())
     with store_of(kind) as store:
-        if kind == "kafka":
-            store.admin.create_topic(TOPIC, 1)
-        place = address(kind, store)
         for clients, in_flight in fast:
-            keep({"ledger": kind, **load(place, seconds, clients, in_flight=in_flight)})
+            with new_log(kind, store, next(topics)) as place:
+                keep({"ledger": kind, **load(place, seconds, clients, in_flight=in_flight)})
         for clients in steps:
-            meter = Meter(store) if clients == METERED else None
-            row = {"ledger": kind, **load(place, seconds, clients, every_ms=EVERY_MS)}
-            keep({**row, **(meter.rates() if meter else {})})
+            with new_log(kind, store, next(topics)) as place:
+                meter = Meter(store) if clients == METERED else None
+                row = {"ledger": kind, **load(place, seconds, clients, every_ms=EVERY_MS)}
+                keep({**row, **(meter.rates() if meter else {})})
             if is_late(row):
                 break
 
