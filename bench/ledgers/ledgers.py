@@ -2,13 +2,14 @@
 """How much each ledger carries: Kafka, an etcd, a PostgreSQL (one server each, with its own
 settings), and three voters.
 
-    bench/ledgers/ledgers.py            about 12 minutes
+    bench/ledgers/ledgers.py            about 17 minutes
     bench/ledgers/ledgers.py --quick    to see that it works
 
 Members write records of 750 bytes to one log and read all of it, without the protocol, all in one
-process (bench/ledgers/ledger_load.cc), on the machine of the servers: first as fast as it goes,
-then every 500 ms, more and more of them, until records are read back too late: a member's renewal
-has a quarter of the interval. Of 60 members: what the servers use. Needs the target ledger_load.
+process (bench/ledgers/ledger_load.cc), on the machine of the servers: every 500 ms, more and more
+of them, until records are read back too late: a member's renewal has a quarter of the interval. Of
+45 and 60 members, for a minute: what the servers use. Then as fast as it goes. Needs the target
+ledger_load.
 Prints a table, and with --json FILE writes all figures.
 """
 import argparse
@@ -33,8 +34,8 @@ from harness.stores.by_name import STORES  # noqa: E402
 KINDS = ("kafka", *STORES)
 FAST = ((1, 1), (8, 1), (20, 1), (20, 16))  # members, and how many records each has on the way
 EVERY_MS = 500
-STEPS = (20, 60, 100, 150, 200, 300, 400, 600)
-METERED = 60
+STEPS = (20, 45, 60, 100, 150, 200, 300, 400, 600)
+METERED, METERED_S = (45, 60), 60
 LATE_MS = EVERY_MS / 4
 
 
@@ -63,13 +64,13 @@ def new_log(kind, store, topic):
         store.admin.delete_topic(topic)
 
 
-def written_bytes(pid):
-    """What it sent to a disk so far."""
+def used(pid):
+    """Processor time, and what it sent to a disk so far; none: it has gone."""
     try:
         rows = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
+        return children.cpu_seconds(pid), int(dict(row.split(": ") for row in rows)["write_bytes"])
     except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return int(dict(row.split(": ") for row in rows)["write_bytes"])
+        return None
 
 
 class Meter:
@@ -80,8 +81,8 @@ class Meter:
         self.before = self._now()
 
     def _now(self):
-        return {pid: (children.cpu_seconds(pid), written_bytes(pid))
-                for pid in server_pids(self.store)}
+        found = ((pid, used(pid)) for pid in server_pids(self.store))
+        return {pid: row for pid, row in found if row}
 
     def rates(self):
         """Percent of a core, bytes an hour, memory."""
@@ -114,16 +115,18 @@ def measure(kind, seconds, fast, steps, keep):
     """One kind of ledger; `keep` gets each row."""
     topics = (f"load-{number}" for number in itertools.count())
     with store_of(kind) as store:
+        for clients in steps:
+            metered = clients in METERED and seconds > 1
+            with new_log(kind, store, next(topics)) as place:
+                meter = Meter(store) if metered else None
+                row = load(place, METERED_S if metered else seconds, clients, every_ms=EVERY_MS)
+                row = {"ledger": kind, **row, **(meter.rates() if meter else {})}
+            keep(row)
+            if is_late(row):
+                break
         for clients, in_flight in fast:
             with new_log(kind, store, next(topics)) as place:
                 keep({"ledger": kind, **load(place, seconds, clients, in_flight=in_flight)})
-        for clients in steps:
-            with new_log(kind, store, next(topics)) as place:
-                meter = Meter(store) if clients == METERED else None
-                row = {"ledger": kind, **load(place, seconds, clients, every_ms=EVERY_MS)}
-                keep({**row, **(meter.rates() if meter else {})})
-            if is_late(row):
-                break
 
 
 def line(row):
