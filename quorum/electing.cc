@@ -105,11 +105,11 @@ void Voter::on_vote(const Message& message, const GiveVote& vote, LocalTime now)
       voters.find(message.from) == nullptr) {
     return;
   }
-  if (vote.poll && leader_ && now >= handed_until_) {
-    return;  // too late: that leader leads on
-  }
-  if (vote.poll && leader_ && leader_->id == message.from && voters.members.size() > 2) {
-    return;  // who reaches that leader alone is not to take its place
+  if (vote.poll && leader_) {  // beside that leader
+    const bool by_leader = leader_->id == message.from && voters.members.size() > 2;
+    if (now >= handed_until_ || by_leader) {
+      return;  // too late: it leads on; or: who reaches it alone is not to take its place
+    }
   }
   yes_.insert(message.from);
   if (voters.is_majority(yes_.size())) {

@@ -20,9 +20,7 @@ void Voter::lead(LocalTime now) {
       leading_->followers.try_emplace(member.id, member.address, entries().end(), kNothing);
     }
   }
-  if (const auto missed = std::exchange(missed_, std::nullopt)) {
-    note_loss(*missed, now);
-  }
+  note_who_leads(durable_.self, now);
   append({durable_.term, entries().last_stamp(), Begins{}});
   lead_on(now);
 }
@@ -62,18 +60,15 @@ void Voter::look_for_missing() {
   }
 }
 
-/// Of the voters the one with the highest priority, if that is not this one, and it answers, has
-/// copied the log and was told of the same voters: with others in its list
-/// it would undo a change that is under way.
+/// Of the voters the one with the highest priority, if that is not this one, all answer, and it has
+/// copied the log and was told of the same voters: with others in its list it would undo a change
+/// that is under way.
 std::optional<VoterId> Voter::better(LocalTime now) const {
   const Configuration& voters = entries().configuration();
   const auto best = std::ranges::max_element(voters.members, {}, &Member::priority);
   const Member* own = voters.find(durable_.self);
-  const auto answers = [&](const Member& member) {
-    return answers_since(member.id, now - options_.election / 2);
-  };
   if (own == nullptr || best->priority <= own->priority ||
-      !std::ranges::all_of(voters.members, answers)) {
+      answering_since(voters, now - options_.election / 2) < voters.members.size()) {
     return std::nullopt;
   }
   const Follower& follower = leading_->followers.at(best->id);
@@ -82,8 +77,8 @@ std::optional<VoterId> Voter::better(LocalTime now) const {
 }
 
 /// Leaders of several logs would else stay where elections put them, on few voters. Whoever has
-/// just come back may go again, so that takes a while. If it comes to nothing, the next time takes
-/// as long.
+/// just come back may go again, so that takes a while. If it comes to nothing, that counts as a
+/// loss.
 void Voter::hand_over(LocalTime now) {
   if (leading_->heir && now < leading_->heir_until) {
     return;
@@ -117,12 +112,20 @@ milliseconds Voter::well_for(VoterId id) const {
   constexpr int kTimeouts = 10;
   constexpr int kTimesMax = 4;
   const auto lost = losses_.find(id);
+  const int times = lost == losses_.end() ? 0 : std::min(lost->second.times, kTimesMax);
   int timeouts = kTimeouts;
-  for (int time = 1; lost != losses_.end() && time < std::min(lost->second.times, kTimesMax);
-       ++time) {
+  for (int time = 1; time < times; ++time) {
     timeouts *= mutated(Mutation::trusts_the_sick) ? 1 : 4;
   }
   return timeouts * options_.election;
+}
+
+/// Whoever led before, or should have taken over, is lost if it is another one.
+void Voter::note_who_leads(VoterId id, LocalTime now) {
+  const auto missed = std::exchange(missed_, std::nullopt);
+  if (missed && *missed != id) {
+    note_loss(*missed, now);
+  }
 }
 
 /// Losses are forgotten after four of the longest waits without one.
@@ -245,15 +248,17 @@ std::size_t Voter::overdue(LocalTime now) const {
   if (!leading_ || leading_->since > since) {
     return 0;
   }
-  const auto& voters = entries().configuration().members;
+  const Configuration& voters = entries().configuration();
+  return voters.members.size() - answering_since(voters, since);
+}
+
+std::size_t Voter::answering_since(const Configuration& voters, LocalTime time) const {
   return static_cast<std::size_t>(std::ranges::count_if(
-      voters, [&](const Member& member) { return !answers_since(member.id, since); }));
+      voters.members, [&](const Member& member) { return answers_since(member.id, time); }));
 }
 
 bool Voter::majority_answers_since(const Configuration& voters, LocalTime time) const {
-  const auto count = std::ranges::count_if(
-      voters.members, [&](const Member& member) { return answers_since(member.id, time); });
-  return voters.is_majority(static_cast<std::size_t>(count));
+  return voters.is_majority(answering_since(voters, time));
 }
 
 int Voter::priority_of(const std::string& address) const {

@@ -167,26 +167,22 @@ void Voter::follow(Term term, const std::optional<Known>& leader, LocalTime now)
     ready_.vote_changed = true;
   }
   const bool led = leading_.has_value();
-  const auto leading_heir =
-      led && leading_->heir_told ? leading_->heir : std::optional<VoterId>();
+  const auto heir = led && leading_->heir_told ? leading_->heir : std::optional<VoterId>();
   leading_.reset();
   const bool polls_beside = leader && standing_ == Standing::polls && now < handed_until_;
   standing_ = polls_beside ? Standing::polls : Standing::no;
-  if (!leader && led && leading_heir) {
-    missed_ = leading_heir;
-  } else if (!leader && leader_ && !led) {
-    missed_ = leader_->id;
-  }
   if (leader) {
     heard_ = now;
     leader_ = leader;
-    const auto missed = std::exchange(missed_, std::nullopt);
-    if (missed && *missed != leader->id) {
-      note_loss(*missed, now);
-    }
+    note_who_leads(leader->id, now);
     patience_.heard();
     patience_.begin(entries().configuration(), leader->id, now);
   } else {
+    if (heir) {
+      missed_ = heir;
+    } else if (leader_ && !led) {
+      missed_ = leader_->id;
+    }
     leader_.reset();
     if (led) {
       patience_.begin(entries().configuration(), durable_.self, now);

@@ -187,10 +187,13 @@ class Voter {
   void hand_over(LocalTime now);
   [[nodiscard]] std::optional<VoterId> better(LocalTime now) const;
   void tell_heir();
+  void note_who_leads(VoterId id, LocalTime now);
   void note_loss(VoterId id, LocalTime now);
   [[nodiscard]] milliseconds well_for(VoterId id) const;
   void admit(LocalTime now);
   [[nodiscard]] bool answers_since(VoterId id, LocalTime time) const;
+  /// How many of these, itself among them.
+  [[nodiscard]] std::size_t answering_since(const Configuration& voters, LocalTime time) const;
   [[nodiscard]] bool majority_answers_since(const Configuration& voters, LocalTime time) const;
   [[nodiscard]] int priority_of(const std::string& address) const;
   void change(Configuration changed);
